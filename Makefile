@@ -1,0 +1,34 @@
+# Every target sets up what it needs: a virtual environment in .venv, by the stock venv and pip.
+PYTHON ?= python3
+RUN := .venv/bin/python
+STAMP := .venv/.installed-from-pyproject
+
+.PHONY: setup demo test lint test-slow cost clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Saltus needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+	$(RUN) -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: setup  ## optimise one real mixed problem, show the result and draw it
+	$(RUN) -m examples.speed_reducer.run
+
+test: setup  ## the fast tests
+	$(RUN) -m pytest -q
+
+lint: setup
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+test-slow: setup  ## statistics against the paper
+	$(RUN) -m pytest -q -m slow
+
+cost: setup  ## microseconds per generation, beside the peers
+	$(RUN) -m experiments.cost
+
+clean:
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

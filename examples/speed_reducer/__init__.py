@@ -1,0 +1,1 @@
+"""A gear box: one integer, six floats, eleven constraints."""

@@ -1,0 +1,1 @@
+"""Measurements behind the documents: each figure names the command here that made it."""

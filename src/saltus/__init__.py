@@ -1,0 +1,27 @@
+"""Saltus: mixed-integer black-box optimisation."""
+
+from ._version import __version__
+from .minimize import ObjectiveError, minimize
+from .optimizer import Best, Candidate, Optimizer
+from .result import History, Result, Stop
+from .space import Space
+from .strategy import STRATEGIES
+from .variables import Bool, Float, Int, Ordinal
+
+__all__ = [
+    "STRATEGIES",
+    "Best",
+    "Bool",
+    "Candidate",
+    "Float",
+    "History",
+    "Int",
+    "ObjectiveError",
+    "Optimizer",
+    "Ordinal",
+    "Result",
+    "Space",
+    "Stop",
+    "__version__",
+    "minimize",
+]

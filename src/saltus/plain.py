@@ -1,0 +1,99 @@
+"""Arrays, states and random streams as JSON-able data, exact to the bit; nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import base64
+import math
+from dataclasses import fields
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+T = TypeVar("T")
+_STREAMS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+
+
+def pack(value: Any) -> Any:
+    """Plain data for a value made of numbers, strings, None, arrays, lists and dicts."""
+    if isinstance(value, np.ndarray):
+        # the order in memory counts: BLAS rounds differently for rows and columns
+        order: Literal["F", "C"] = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+        little = value.astype(value.dtype.newbyteorder("<"), copy=False)
+        data = base64.b64encode(little.tobytes(order)).decode("ascii")
+        return {"dtype": value.dtype.name, "shape": list(value.shape), "order": order, "base64": data}
+    if isinstance(value, dict):
+        return {k: pack(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [pack(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": repr(value)}  # strict JSON has no word for it
+    return value
+
+
+def unpack(value: Any) -> Any:
+    """What `pack` was given."""
+    if isinstance(value, dict):
+        if value.keys() == {"dtype", "shape", "order", "base64"}:
+            dtype = np.dtype(value["dtype"])
+            if dtype.kind not in "fiub":
+                raise ValueError(f"state: arrays hold numbers, got dtype {value['dtype']!r}")
+            raw = np.frombuffer(base64.b64decode(value["base64"]), dtype.newbyteorder("<"))
+            order: Literal["F", "C"] = "F" if value["order"] == "F" else "C"
+            return raw.reshape(value["shape"], order=order).astype(dtype, order=order)
+        if value.keys() == {"float"}:
+            return float(value["float"])
+        return {k: unpack(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [unpack(v) for v in value]
+    return value
+
+
+def fields_of(state: Any) -> dict[str, Any]:
+    """The fields of a (slotted, frozen) dataclass as a dict, not copied."""
+    return {f.name: getattr(state, f.name) for f in fields(state)}
+
+
+def rebuilt(like: T, values: dict[str, Any]) -> T:
+    """A dataclass like `like` with these values, which must have the same names and array shapes."""
+    old = fields_of(like)
+    if old.keys() != values.keys():
+        raise ValueError(f"state: expected {', '.join(old)}, got {', '.join(values)}")
+    for name, before in old.items():
+        values[name] = _alike(before, values[name], name)
+    return type(like)(**values)
+
+
+def _alike(before: Any, value: Any, name: str) -> Any:
+    """The value, with the shape of an array and the type of a (named) tuple taken from `before`."""
+    if isinstance(before, np.ndarray):
+        return shaped(value, before.shape, name)
+    if isinstance(before, tuple):
+        items = [_alike(b, v, name) for b, v in zip(before, value, strict=True)]
+        return type(before)(*items) if hasattr(before, "_fields") else tuple(items)
+    return value
+
+
+def stream_state(rng: np.random.Generator) -> dict[str, Any]:
+    """The exact state of a random generator."""
+    state: dict[str, Any] = pack(dict(rng.bit_generator.state))
+    return state
+
+
+def stream_from(state: dict[str, Any]) -> np.random.Generator:
+    """A generator that goes on as the one whose state this is."""
+    name = state.get("bit_generator")
+    if name not in _STREAMS:
+        raise ValueError(f"state: bit generator must be one of {', '.join(_STREAMS)}, got {name!r}")
+    bits: np.random.BitGenerator = getattr(np.random, str(name))()
+    bits.state = unpack(state)
+    return np.random.Generator(bits)
+
+
+def shaped(value: Any, shape: tuple[int, ...], name: str) -> NDArray[Any]:
+    """The array, provided it has this shape."""
+    if not isinstance(value, np.ndarray) or value.shape != shape:
+        raise ValueError(f"state: {name} must be an array of shape {shape}")
+    return value

@@ -1,0 +1,48 @@
+"""A progress bar, when it is wanted."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .optimizer import Optimizer
+
+
+class Progress:
+    """A tqdm bar of evaluations with the best value and the restarts; no bar without a total."""
+
+    def __init__(self, total: int | None) -> None:
+        """Open the bar."""
+        self._bar: Any = None
+        if total is not None:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError as error:
+                raise ImportError("progress=True needs tqdm: pip install 'saltus[progress]'") from error
+            self._bar = tqdm(total=total, unit="eval", dynamic_ncols=True)
+
+    def step(self, optimizer: Optimizer, sign: float) -> None:
+        """One more evaluation is done."""
+        if self._bar is None:
+            return
+        best = optimizer.best
+        text = "none" if best is None else f"{sign * best.value:.6g}"
+        if best is not None and not best.feasible:
+            text = f"violation {best.violation:.3g}"
+        self._bar.set_postfix_str(f"best {text}, restarts {optimizer.restarts}", refresh=False)
+        self._bar.update(1)
+
+    def __enter__(self) -> Progress:
+        """Nothing to do: the bar is open."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the bar, leaving its last line."""
+        if self._bar is not None:
+            self._bar.close()

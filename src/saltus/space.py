@@ -1,0 +1,278 @@
+"""The search space, and the internal coordinates in which a strategy sees it.
+
+`Space` holds the user's variables. `Frame` is a space with a first Gaussian chosen: coordinates in which
+that Gaussian is N(m, I), continuous ones first, integers last, fixed variables left out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .bounds import Fold
+from .strategy import FloatArray, Lattice
+from .variables import Bool, Float, Int, Ordinal, Variable
+
+Params = Any  # a dict for Space({...}), a 1-D array for Space([...])
+PerVariable = float | Sequence[float] | Mapping[str, float] | FloatArray | None
+
+_KINDS: dict[str, type[Variable]] = {kind.__name__: kind for kind in (Float, Int, Ordinal, Bool)}
+
+
+class Space:
+    """The variables of a problem, by name or in a row.
+
+    With names, the objective gets a dict of plain Python values; without, a 1-D float array.
+
+    >>> space = Space({"lr": Float(1e-5, 1e-1, log=True), "layers": Int(1, 8), "bias": Bool()})
+    >>> space.dimension
+    3
+    >>> Space([Float(0, 1), Int(3, 3)]).dimension  # a single possible value costs no dimension
+    1
+    """
+
+    def __init__(self, variables: Mapping[str, Variable] | Sequence[Variable]) -> None:
+        """Take a dict of variables by name, or a sequence of variables."""
+        if isinstance(variables, Mapping):
+            self.names: tuple[str, ...] | None = tuple(variables)
+            given = list(variables.values())
+        elif isinstance(variables, Sequence) and not isinstance(variables, str | bytes):
+            self.names, given = None, list(variables)
+        else:
+            raise TypeError(
+                "Space takes a dict of variables by name or a list of variables, "
+                f"got {type(variables).__name__}"
+            )
+        if not given:
+            raise ValueError("Space needs at least one variable, got none")
+        for label, variable in zip(self.names or range(len(given)), given, strict=True):
+            if self.names is not None and not isinstance(label, str):
+                raise TypeError(f"Space: names must be strings, got {label!r}")
+            if not isinstance(variable, Variable):
+                raise TypeError(
+                    f"Space: {label!r} must be Float, Int, Ordinal or Bool, got {variable!r}; "
+                    "a range is written Float(low, high) or Int(low, high)"
+                )
+        self.variables: tuple[Variable, ...] = tuple(given)
+
+    @property
+    def dimension(self) -> int:
+        """How many variables can vary."""
+        return sum(not v.fixed for v in self.variables)
+
+    def __len__(self) -> int:
+        """How many variables there are, fixed ones included."""
+        return len(self.variables)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal names and variables in the same order."""
+        if not isinstance(other, Space):
+            return NotImplemented
+        return (self.names, self.variables) == (other.names, other.variables)
+
+    __hash__ = None  # type: ignore[assignment]  # comparable by value, so not hashable by identity
+
+    def __repr__(self) -> str:
+        """As it is written."""
+        if self.names is None:
+            return f"Space({list(self.variables)!r})"
+        return f"Space({dict(zip(self.names, self.variables, strict=True))!r})"
+
+    def to_plain(self) -> dict[str, Any]:
+        """The space as JSON-able data."""
+        rows = []
+        for variable in self.variables:
+            row = dataclasses.asdict(variable)  # type: ignore[call-overload]  # each kind is one
+            if isinstance(variable, Ordinal):
+                row["values"] = [int(v) if isinstance(v, Integral) else float(v) for v in variable.values]
+            rows.append({"kind": type(variable).__name__, **row})
+        return {"names": None if self.names is None else list(self.names), "variables": rows}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Space:
+        """The space that `to_plain` described."""
+        variables = [
+            _KINDS[row["kind"]](**{k: v for k, v in row.items() if k != "kind"}) for row in plain["variables"]
+        ]
+        if plain["names"] is None:
+            return cls(variables)
+        return cls(dict(zip(plain["names"], variables, strict=True)))
+
+    def label(self, i: int) -> str:
+        """What to call variable i in a message."""
+        return f"variable {i}" if self.names is None else repr(self.names[i])
+
+
+class Points(NamedTuple):
+    """Several points: numbers in the user's order and units, and as the objective gets them."""
+
+    x: FloatArray
+    params: list[Params]
+
+
+class Frame:
+    """Internal coordinates of a space, scaled so that the first Gaussian has standard deviation 1.
+
+    >>> frame = Frame(Space([Int(0, 10), Float(init=1.0, scale=2.0)]), mean=None, sigma=None)
+    >>> frame.m.tolist()  # the continuous variable first, in units of its scale
+    [0.5, 1.5151515151515151]
+    """
+
+    def __init__(self, space: Space, mean: PerVariable = None, sigma: PerVariable = None) -> None:
+        """`mean` and `sigma`: None, a number, or one per variable, in the user's units."""
+        if not space.dimension:
+            raise ValueError("nothing to optimise: every variable of the space has a single possible value")
+        self.space = space
+        means, sigmas = _per_variable(space, "mean", mean), _per_variable(space, "sigma", sigma)
+        self.given_mean, self.given_sigma = means, sigmas
+        free = [i for i, v in enumerate(space.variables) if not v.fixed]
+        self._continuous = np.array([i for i in free if not space.variables[i].discrete], dtype=np.intp)
+        self._discrete = np.array([i for i in free if space.variables[i].discrete], dtype=np.intp)
+        self._fixed = [i for i, v in enumerate(space.variables) if v.fixed]
+        self._order = np.concatenate((self._continuous, self._discrete))
+        order = self._order.tolist()
+        variables = [space.variables[i] for i in order]
+        self._variables = variables
+        self.N, self.n_co = len(order), len(self._continuous)
+
+        starts = np.array([v.start(means[i], sigmas[i]) for v, i in zip(variables, order, strict=True)])
+        middle, self._scale = starts[:, 0], starts[:, 1]
+        ranges = np.array([_internal_range(v) for v in variables])
+        self._low, self._high = ranges[:, 0], ranges[:, 1]
+        n_co = self.n_co
+        self._fold = Fold(self._low[:n_co], self._high[:n_co], self._scale[:n_co].copy())
+        self.m = self._to_coordinates(middle)
+        self.lattice = Lattice(
+            [_scaled_grid(v, d) for v, d in zip(variables[n_co:], self._scale[n_co:].tolist(), strict=True)]
+        )
+        self._values = Lattice([v.grid() for v in variables[n_co:]])  # in the user's units
+        self._logs = np.flatnonzero([v.log for v in variables[:n_co]])
+        limits = np.array([variables[j].range() for j in self._logs]).reshape(-1, 2)
+        self._log_low, self._log_high = limits[:, 0], limits[:, 1]
+        constants = np.zeros(len(space))
+        for i in self._fixed:
+            constants[i] = _single_value(space.variables[i])
+        self._template = constants
+        # for each variable, where it stands in internal order (a fixed one: anywhere)
+        self._from_order = np.zeros(len(space), dtype=np.intp)
+        self._from_order[self._order] = np.arange(self.N)
+
+    def decode(self, x: FloatArray, plateaus: FloatArray) -> Points:
+        """The user's points, from internal coordinates and the plateaus of their integer ones."""
+        u = self._fold(x[:, : self.n_co] * self._scale[: self.n_co])
+        if self._logs.size:
+            values = np.exp(u[:, self._logs])
+            u[:, self._logs] = np.minimum(np.maximum(values, self._log_low), self._log_high)
+        numbers = np.concatenate((u, self._values.value(plateaus)), axis=1)[:, self._from_order]
+        if self._fixed:
+            numbers[:, self._fixed] = self._template[self._fixed]
+        return Points(numbers, self._as_params(numbers, plateaus))
+
+    def encode(self, numbers: FloatArray) -> FloatArray:
+        """Internal coordinates of one point given as numbers in the user's order and units."""
+        variables = self.space.variables
+        internal = [variables[i].to_internal(float(numbers[i])) for i in self._order]
+        return self._to_coordinates(np.array(internal))
+
+    def params_of(self, numbers: FloatArray) -> Params:
+        """A point as the objective gets it, from its numbers in the user's order and units."""
+        plateaus = self._values.plateau(numbers[None, self._discrete])
+        return self._as_params(numbers[None, :], plateaus)[0]
+
+    def unrounded(self, x: FloatArray) -> FloatArray:
+        """One internal point in the user's order and units, integers not rounded."""
+        u = x * self._scale
+        u[: self.n_co] = self._fold(u[None, : self.n_co])[0]
+        logs = [v.log for v in self._variables]
+        return self._in_user_order(np.where(logs, np.exp(np.where(logs, u, 0.0)), u))
+
+    def spreads(self, sd: FloatArray) -> FloatArray:
+        """Standard deviations in the user's order; of the logarithm where that is the coordinate."""
+        return self._in_user_order(sd * self._scale, fixed=0.0)
+
+    def _in_user_order(self, free: FloatArray, fixed: float | None = None) -> FloatArray:
+        numbers = self._template.copy() if fixed is None else np.full(len(self.space), fixed)
+        numbers[self._order] = free
+        return numbers
+
+    def random_start(self, rng: np.random.Generator) -> FloatArray:
+        """A mean for another run: uniform within bounds, Gaussian around the first mean without."""
+        bounded = np.isfinite(self._low) & np.isfinite(self._high)
+        low, high = np.where(bounded, self._low, 0.0), np.where(bounded, self._high, 1.0)
+        uniform = self._to_coordinates(rng.uniform(low, high))
+        return np.where(bounded, uniform, self.m + rng.standard_normal(self.N))
+
+    def _to_coordinates(self, internal: FloatArray) -> FloatArray:
+        u = internal.copy()
+        u[: self.n_co] = self._fold.inverse(u[: self.n_co])
+        return np.asarray(u / self._scale)
+
+    def _as_params(self, numbers: FloatArray, plateaus: FloatArray) -> list[Params]:
+        if self.space.names is None:
+            return list(numbers.copy())  # the objective may write into its array
+        columns: list[list[Any]] = [[]] * len(self.space)
+        for i in self._continuous:
+            columns[i] = numbers[:, i].tolist()
+        for j, i in enumerate(self._discrete):
+            columns[i] = self.space.variables[i].python(numbers[:, i], plateaus[:, j])
+        for i in self._fixed:
+            columns[i] = self.space.variables[i].python(numbers[:, i], np.zeros(len(numbers)))
+        names = self.space.names
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _internal_range(variable: Variable) -> tuple[float, float]:
+    low, high = (variable.to_internal(v) if math.isfinite(v) else v for v in variable.range())
+    return low, high
+
+
+def _scaled_grid(variable: Variable, scale: float) -> FloatArray | tuple[float, float, int]:
+    grid = variable.grid()
+    if not isinstance(grid, tuple):
+        return np.asarray(grid / scale)
+    first, step, count = grid
+    if variable.log:
+        return np.asarray(np.log(first + step * np.arange(count)) / scale)
+    return first / scale, step / scale, count
+
+
+def _single_value(variable: Variable) -> float:
+    if variable.discrete:
+        grid = variable.grid()
+        return float(grid[0])
+    return variable.range()[0]
+
+
+def _per_variable(space: Space, what: str, given: PerVariable) -> list[float | None]:
+    """One checked number (or None) per variable, from None, a number, a sequence or a dict."""
+    n = len(space)
+    values: list[Any]
+    if given is None:
+        return [None] * n
+    if isinstance(given, Mapping):
+        if space.names is None:
+            raise TypeError(f"{what}: a dict needs a space with names; give a number or {n} numbers")
+        unknown = [name for name in given if name not in space.names]
+        if unknown:
+            raise ValueError(f"{what}: {unknown[0]!r} is not a variable of {list(space.names)}")
+        values = [given.get(name) for name in space.names]
+    elif np.ndim(given) == 0:
+        values = [given] * n
+    elif np.ndim(given) == 1 and len(given) == n:  # type: ignore[arg-type]  # np.ndim is 1
+        values = list(given)  # type: ignore[arg-type]
+    else:
+        raise ValueError(
+            f"{what} must be a number or one number for each of the {n} variables, "
+            f"got shape {np.shape(given)}"
+        )
+    checked: list[float | None] = []
+    for i, (variable, value) in enumerate(zip(space.variables, values, strict=True)):
+        check = variable.check_init if what == "mean" else variable.check_scale
+        skip = value is None or variable.fixed
+        checked.append(None if skip else check(value, f"{what} of {space.label(i)}"))
+    return checked

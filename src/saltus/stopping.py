@@ -1,0 +1,81 @@
+"""When a run has nothing left to find, on integer problems too."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .result import Stop
+from .strategy import FloatArray, Integers
+
+# The paper's limits of the normalised covariance matrix.
+SMALLEST_EIGENVALUE = 1e-30
+LARGEST_CONDITION = 1e14
+# Relative to the first standard deviations (the internal coordinates have it as their unit).
+SMALLEST_SD = 1e-12
+LARGEST_SD = 1e10
+# Values that differ by less, relative to their size, are the same value.
+SAME_VALUE = 1e-13
+
+
+@dataclass(frozen=True, slots=True)
+class RunLog:
+    """What the stopping rules remember of a run."""
+
+    patience: int  # generations without news until something counts as settled
+    level: float  # best of a generation (value, or violation, or inf) ...
+    flat: int  # ... and for how many generations the best has been the same
+    best: tuple[float, float]  # violation and value of the run's best
+    plateaus: FloatArray | None  # integers of the run's best ...
+    unchanged: int  # ... and for how many generations they have been the same
+
+    @classmethod
+    def start(cls, N: int, population: int) -> RunLog:
+        """An empty log."""
+        return cls(10 + math.ceil(30 * N / population), math.nan, 0, (math.inf, math.inf), None, 0)
+
+    def after(self, value: float, violation: float, plateaus: FloatArray) -> RunLog:
+        """The log after a generation, of which this was the best candidate."""
+        if not violation > 0:
+            violation = 0.0 if math.isfinite(value) else math.inf
+        level = violation or value
+        same = level == self.level or abs(level - self.level) <= SAME_VALUE * abs(self.level)
+        best, known = self.best, self.plateaus
+        unchanged = self.unchanged + 1
+        if (violation, value) < best:
+            best = (violation, value)
+            if known is None or np.count_nonzero(plateaus != known):
+                known, unchanged = plateaus, 0
+        return RunLog(
+            self.patience,
+            self.level if same else level,
+            self.flat + 1 if same else 0,
+            best,
+            known,
+            unchanged,
+        )
+
+
+def stop_reason(log: RunLog, gaussian: Any, integers: Integers) -> Stop | None:
+    """Why the run should end after this generation, or None."""
+    if log.flat >= log.patience:
+        return Stop.FLAT if math.isfinite(log.level) else Stop.INFEASIBLE
+    if gaussian.age > 0:
+        return None  # the rest is worth a look when the eigenbasis is fresh
+    sd: FloatArray = gaussian.sd
+    smallest, largest = gaussian.eigenvalues.min(), gaussian.eigenvalues.max()
+    if smallest < SMALLEST_EIGENVALUE or largest > LARGEST_CONDITION * smallest:
+        return Stop.CONDITION
+    if not sd.max() < LARGEST_SD:
+        return Stop.DIVERGED
+    n_co = integers.first
+    still = sd[:n_co] <= SMALLEST_SD + np.finfo(float).eps * np.abs(gaussian.m[:n_co])
+    if not still.all():
+        return None
+    if not integers.lattice.size:
+        return Stop.CONVERGED
+    settled = integers.resolution(gaussian.m, sd) <= 1.0
+    return Stop.CONVERGED if log.unchanged >= log.patience and settled.all() else None

@@ -1,0 +1,77 @@
+"""The science: a core that moves a Gaussian, times a way to treat integers. Imports nothing else of ours.
+
+| name | core | integers |
+|---|---|---|
+| `dx-nes-ici` | DX-NES-IC | Leap with bias: the paper's proposal |
+| `dx-nes-ic+leap` | DX-NES-IC | Leap |
+| `dx-nes-ic` | DX-NES-IC | Round |
+| `cma-es-margin` | CMA-ES | Margin: the paper's baseline |
+| `cma-es` | CMA-ES | Round |
+| `cma-es+leap` | CMA-ES | Leap |
+| `cma-es+leap+bias` | CMA-ES | Leap with bias |
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from . import cmaes, dxnesic
+from .integers import Integers
+from .lattice import FloatArray, Lattice
+from .leap import Leap
+from .margin import Margin
+from .ranking import Ranking, rank
+from .rounding import Round
+
+__all__ = [
+    "STRATEGIES",
+    "FloatArray",
+    "Integers",
+    "Lattice",
+    "Ranking",
+    "Strategy",
+    "by_name",
+    "default_population",
+    "rank",
+]
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A core (a module with constants, start, draw, spread, update) and a treatment of integers."""
+
+    core: Any
+    treatment: Round
+
+
+STRATEGIES = {
+    "dx-nes-ici": Strategy(dxnesic, Leap(bias=True)),
+    "dx-nes-ic+leap": Strategy(dxnesic, Leap(bias=False)),
+    "dx-nes-ic": Strategy(dxnesic, Round()),
+    "cma-es-margin": Strategy(cmaes, Margin()),
+    "cma-es": Strategy(cmaes, Round()),
+    "cma-es+leap": Strategy(cmaes, Leap(bias=False)),
+    "cma-es+leap+bias": Strategy(cmaes, Leap(bias=True)),
+}
+
+
+def by_name(name: str) -> Strategy:
+    """The strategy of that name; a ValueError that lists them, and the nearest, if there is none."""
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    near = difflib.get_close_matches(str(name), STRATEGIES, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {name!r}{hint}")
+
+
+def default_population(N: int) -> int:
+    """4 + floor(3 ln N), made even.
+
+    >>> [default_population(N) for N in (1, 2, 20, 80)]
+    [4, 6, 12, 18]
+    """
+    population = 4 + math.floor(3 * math.log(N))
+    return population + population % 2

@@ -1,0 +1,167 @@
+"""CMA-ES with active covariance update: the second core, and with Margin the paper's baseline.
+
+Default parameters as in Hansen's tutorial (arXiv:1604.00772); tags such as `eq. 47` are its equations.
+The Gaussian is N(m, sigma^2 C). With C = V diag(axes) V^T, every candidate is m + sigma V sqrt(axes) z, so
+what the tutorial writes with C^(-1/2) is a product with V here. V is refreshed when C has changed
+enough, about every N/lambda generations (`exact=True`: every one).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .integers import Integers
+from .lattice import FloatArray
+from .linalg import eigh, row_norms2
+from .ranking import Ranking
+
+MIRRORED = False
+_TINY = 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What depends on the dimension and the population alone."""
+
+    N: int
+    population: int
+    weights: FloatArray
+    mu_eff: float
+    c_1: float
+    c_mu: float
+    c_c: float
+    c_sigma: float
+    d_sigma: float
+    epsilon: float  # E||N(0, I)||
+    refresh: int  # generations between two refreshes of V
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The Gaussian and its evolution paths; C is V diag(axes) V^T as of the last refresh."""
+
+    m: FloatArray
+    memory: Any  # what the treatment of integers remembers
+    sigma: float
+    C: FloatArray
+    sd: FloatArray  # standard deviation along each coordinate
+    V: FloatArray
+    axes: FloatArray
+    p_sigma: FloatArray
+    p_c: FloatArray
+    generation: int
+    age: int  # generations since V was refreshed
+
+    @property
+    def eigenvalues(self) -> FloatArray:
+        """Eigenvalues of C, as of the last refresh of V."""
+        return self.axes
+
+
+class Cloud(NamedTuple):
+    """A generation: the drawn z, y = V sqrt(axes) z and the points x = m + sigma y."""
+
+    z: FloatArray
+    y: FloatArray
+    x: FloatArray
+
+    @property
+    def distances(self) -> FloatArray:
+        """||z|| of every candidate."""
+        return np.sqrt(row_norms2(self.z))
+
+
+def constants(N: int, population: int, *, exact: bool = False) -> Constants:
+    """The tutorial's defaults for this dimension and population."""
+    w = math.log((population + 1) / 2) - np.log(np.arange(1, population + 1))  # eq. 49
+    good, bad = w[: population // 2], w[population // 2 :]
+    mu_eff = float(good.sum() ** 2 / (good @ good))
+    mu_eff_bad = float(bad.sum() ** 2 / (bad @ bad))
+    c_1 = 2 / ((N + 1.3) ** 2 + mu_eff)  # eq. 57
+    c_mu = min(1 - c_1 - 1e-8, 2 * (mu_eff - 2 + 1 / mu_eff) / ((N + 2) ** 2 + mu_eff))  # eq. 58
+    alpha_bad = min(
+        1 + c_1 / c_mu,  # eq. 50
+        1 + 2 * mu_eff_bad / (mu_eff + 2),  # eq. 51
+        (1 - c_1 - c_mu) / (N * c_mu),  # eq. 52
+    )
+    c_sigma = (mu_eff + 2) / (N + mu_eff + 5)  # eq. 55
+    return Constants(
+        N=N,
+        population=population,
+        weights=np.where(w >= 0, w / w[w > 0].sum(), alpha_bad * w / -w[w < 0].sum()),  # eq. 53
+        mu_eff=mu_eff,
+        c_1=c_1,
+        c_mu=c_mu,
+        c_c=(4 + mu_eff / N) / (N + 4 + 2 * mu_eff / N),  # eq. 56
+        c_sigma=c_sigma,
+        d_sigma=1 + 2 * max(0.0, math.sqrt((mu_eff - 1) / (N + 1)) - 1) + c_sigma,  # eq. 55
+        epsilon=math.sqrt(N) * (1 - 1 / (4 * N) + 1 / (21 * N * N)),
+        refresh=1 if exact else max(1, math.floor(0.5 / (N * (c_1 + c_mu)))),
+    )
+
+
+def start(c: Constants, m: FloatArray, integers: Integers, sigma: float = 1.0) -> State:
+    """The first Gaussian: N(m, sigma^2 I)."""
+    sd = np.full(c.N, sigma)
+    return State(
+        m=m.copy(),
+        memory=integers.start(m, sd),
+        sigma=sigma,
+        C=np.eye(c.N),
+        sd=sd,
+        V=np.eye(c.N),
+        axes=np.ones(c.N),
+        p_sigma=np.zeros(c.N),
+        p_c=np.zeros(c.N),
+        generation=0,
+        age=0,
+    )
+
+
+def draw(c: Constants, rng: np.random.Generator) -> FloatArray:
+    """The random numbers of a generation."""
+    return rng.standard_normal((c.population, c.N))  # eq. 38
+
+
+def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
+    """The candidates of a generation."""
+    y = (z * np.sqrt(s.axes)) @ s.V.T  # eq. 39
+    return Cloud(z, y, s.m + s.sigma * y)  # eq. 40
+
+
+def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
+    """One step of the Gaussian from a ranked generation."""
+    w = np.empty(c.population)
+    w[ranking.order] = c.weights  # each candidate's own weight instead of sorting the candidates
+    w_good = np.maximum(w, 0.0)
+
+    y_w = w_good @ cloud.y  # eq. 41
+    m = s.m + integers.biased(s.memory, s.m, s.sigma * y_w)  # eq. 42
+
+    gain = math.sqrt(c.c_sigma * (2 - c.c_sigma) * c.mu_eff)
+    p_sigma = (1 - c.c_sigma) * s.p_sigma + gain * (s.V @ (w_good @ cloud.z))  # eq. 43
+    path_length = math.sqrt(p_sigma @ p_sigma)
+    sigma = s.sigma * math.exp(c.c_sigma / c.d_sigma * (path_length / c.epsilon - 1))  # eq. 44
+
+    generation = s.generation + 1
+    expected = math.sqrt(1 - (1 - c.c_sigma) ** (2 * (generation + 1)))
+    h_sigma = path_length / expected < (1.4 + 2 / (c.N + 1)) * c.epsilon
+    gain = math.sqrt(c.c_c * (2 - c.c_c) * c.mu_eff)
+    p_c = (1 - c.c_c) * s.p_c + (gain * y_w if h_sigma else 0.0)  # eq. 45
+    w_active = np.where(w >= 0, w, w * c.N / (row_norms2(cloud.z) + _TINY))  # eq. 46
+    stalled = 0.0 if h_sigma else c.c_c * (2 - c.c_c)
+    keep = 1 + c.c_1 * stalled - c.c_1 - c.c_mu * float(c.weights.sum())
+    C = keep * s.C + c.c_1 * np.outer(p_c, p_c) + (c.c_mu * cloud.y.T * w_active) @ cloud.y  # eq. 47
+
+    V, axes, age = s.V, s.axes, s.age + 1
+    if age >= c.refresh:
+        eigenvalues, V = eigh(C)
+        axes, age = np.where(eigenvalues < 0, _TINY, eigenvalues), 0
+        C = (V * axes) @ V.T
+    sd = sigma * np.sqrt(C.diagonal())
+    m, memory = integers.corrected(s.memory, m, sd)
+    return State(m, memory, sigma, C, sd, V, axes, p_sigma, p_c, generation, age)

@@ -1,0 +1,283 @@
+"""DX-NES-IC: the natural evolution strategy that the paper builds on, and its Algorithm 1.
+
+Tags such as `l. 9` are line numbers of the paper's Algorithm 1. The Gaussian is N(m, sigma^2 B B^T) with
+det B = 1. B is kept as B = V W, where the columns of V are eigenvectors of B B^T: emphasizeExpansion then
+only scales rows of W, and every other step is an update of low rank, so a generation costs
+O(N^2 lambda). V itself is refreshed every N/2 generations (`exact=True`: every one, as in the paper).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .integers import Integers
+from .lattice import FloatArray
+from .linalg import eigh, expm1_factors, expm1_symmetric, row_norms2
+from .ranking import Ranking
+
+MIRRORED = True  # candidates come in pairs m +- sigma B z: the population is even
+
+
+class Phase(Enum):
+    """The search phase, with the factor of its learning rate of B."""
+
+    MOVE = 180.0
+    STAGNATION = 168.0
+    CONVERGENCE = 12.0
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What depends on the dimension and the population alone (paper, Table 1)."""
+
+    N: int
+    population: int
+    w_hat: FloatArray
+    w_rank: FloatArray
+    mu_eff: float
+    c_sigma: float
+    path_gain: float  # sqrt(c_sigma (2 - c_sigma) mu_eff)
+    epsilon: float  # E||N(0, I)||
+    h_inv: float
+    c_gamma: float
+    d_gamma: float
+    refresh: int  # generations between two refreshes of V
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The Gaussian and its evolution path; B = V W."""
+
+    m: FloatArray
+    memory: Any  # what the treatment of integers remembers
+    sigma: float
+    V: FloatArray
+    W: FloatArray
+    variance: FloatArray  # diagonal of B B^T
+    sd: FloatArray  # standard deviation along each coordinate: sigma sqrt(variance)
+    axes: FloatArray  # squared lengths of the rows of W: B B^T along the columns of V
+    p_sigma: FloatArray
+    gamma: float
+    long_paths: int  # generations in a row with ||p_sigma|| >= epsilon
+    age: int  # generations since V was refreshed
+
+    @property
+    def B(self) -> FloatArray:
+        """The normalised transformation matrix."""
+        return np.asarray(self.V @ self.W)
+
+    @property
+    def eigenvalues(self) -> FloatArray:
+        """Eigenvalues of B B^T, as of the last refresh of V."""
+        return self.axes
+
+
+class Cloud(NamedTuple):
+    """A generation: the drawn half of z, the same in the axes of V and through B, and all points x."""
+
+    z: FloatArray
+    along_axes: FloatArray
+    y: FloatArray
+    x: FloatArray
+
+    @property
+    def distances(self) -> FloatArray:
+        """||z|| of every candidate."""
+        half = np.sqrt(row_norms2(self.z))
+        return np.concatenate((half, half))
+
+
+@cache
+def h_inv(N: int) -> float:
+    """The a that solves (1 + a^2) exp(a^2 / 2) / 0.24 = 10 + N, in logarithms: no overflow at any N.
+
+    >>> round(h_inv(40), 3)
+    1.574
+    """
+
+    def excess(a: float) -> float:
+        return math.log1p(a * a) + a * a / 2 - math.log(0.24 * (10 + N))
+
+    return float(brentq(excess, 0.0, 100.0, xtol=1e-15))
+
+
+def constants(N: int, population: int, *, exact: bool = False) -> Constants:
+    """The recommended values for this dimension and population."""
+    rank = np.arange(1, population + 1)
+    w_hat = np.maximum(0.0, math.log(population / 2 + 1) - np.log(rank))
+    w = w_hat / w_hat.sum()
+    mu_eff = 1.0 / float(w @ w)
+    c_sigma = (mu_eff + 2) / (N + mu_eff + 5) / (2 * math.log(N + 1))
+    return Constants(
+        N=N,
+        population=population,
+        w_hat=w_hat,
+        w_rank=w - 1.0 / population,
+        mu_eff=mu_eff,
+        c_sigma=c_sigma,
+        path_gain=math.sqrt(c_sigma * (2 - c_sigma) * mu_eff),
+        epsilon=math.sqrt(N) * (1 - 1 / (4 * N) + 1 / (21 * N * N)),
+        h_inv=h_inv(N),
+        c_gamma=1 / (3 * (N - 1)) if N > 1 else 0.0,
+        d_gamma=min(1.0, N / population),
+        refresh=1 if exact else max(1, N // 2),
+    )
+
+
+def start(
+    c: Constants,
+    m: FloatArray,
+    integers: Integers,
+    sigma: float = 1.0,
+    B: FloatArray | None = None,
+) -> State:
+    """The first Gaussian: N(m, sigma^2 B B^T) with B = I unless given."""  # l. 1
+    V, W = np.eye(c.N), np.eye(c.N) if B is None else B
+    if B is not None:
+        V, W = _turned_to_axes(V, W)
+    variance = (V * V) @ row_norms2(W)
+    sd = sigma * np.sqrt(variance)
+    return State(
+        m=m.copy(),
+        memory=integers.start(m, sd),
+        sigma=sigma,
+        V=V,
+        W=W,
+        variance=variance,
+        sd=sd,
+        axes=row_norms2(W),
+        p_sigma=np.zeros(c.N),
+        gamma=1.0,
+        long_paths=0,
+        age=0,
+    )
+
+
+def draw(c: Constants, rng: np.random.Generator) -> FloatArray:
+    """The random half of a generation; the other half is its mirror image."""
+    return rng.standard_normal((c.population // 2, c.N))  # l. 4
+
+
+def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
+    """The candidates of a generation: m + sigma B z, then m - sigma B z."""
+    along_axes = z @ s.W.T
+    y = along_axes @ s.V.T
+    step = s.sigma * y
+    half = len(z)
+    x = np.empty((2 * half, c.N))
+    np.add(s.m, step, out=x[:half])  # l. 5
+    np.subtract(s.m, step, out=x[half:])
+    return Cloud(z, along_axes, y, x)
+
+
+def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
+    """Lines 9 to 36 of Algorithm 1."""
+    z = cloud.z
+    half = len(z)
+    w_rank = np.empty(c.population)
+    w_rank[ranking.order] = c.w_rank  # each candidate's own weight instead of sorting the candidates
+    difference = w_rank[:half] - w_rank[half:]  # mirrored: z_{half + i} = -z_i
+    p_sigma = (1 - c.c_sigma) * s.p_sigma + c.path_gain * (difference @ z)  # l. 9
+
+    gram = z @ z.T
+    path_length = math.sqrt(p_sigma @ p_sigma)
+    long_paths = s.long_paths + 1 if path_length >= c.epsilon else 0
+    phase = _phase(c, path_length, long_paths)
+    w = w_rank
+    if phase is Phase.MOVE:
+        w = _distance_weights(c, gram, ranking)  # l. 10
+        difference = w[:half] - w[half:]
+    eta_sigma, eta_B = _learning_rates(c, phase, ranking.feasible)  # l. 11
+
+    pair = w[:half] + w[half:]  # the weights sum to zero: G_M = Z^T diag(pair) Z
+    G_sigma = float(pair @ gram.diagonal()) / c.N  # l. 12
+    B_G_delta = difference @ cloud.y  # l. 13, already through B
+
+    m = s.m + integers.biased(s.memory, s.m, s.sigma * B_G_delta)  # l. 14-19, l. 22
+    sigma = s.sigma * math.exp(eta_sigma / 2 * G_sigma)  # l. 20
+    W, variance = _exponential_step(s, cloud, gram, eta_B / 2 * pair, eta_B / 2 * G_sigma)  # l. 21
+
+    axes = row_norms2(W)
+    growth = axes / s.axes  # 1 + tau
+    largest = float(np.maximum.reduce(growth))
+    target = math.sqrt(1 + c.d_gamma * (largest - 1))
+    gamma = max(1.0, (1 - c.c_gamma) * s.gamma + c.c_gamma * target)
+    V, age = s.V, s.age + 1
+    if phase is Phase.MOVE:  # l. 23-25, emphasizeExpansion
+        stretch = np.where(growth > 1.0, gamma, 1.0)
+        root = gamma ** (np.count_nonzero(growth > 1.0) / c.N)  # det(Q)^(1/N)
+        # exact while V is fresh; between refreshes it leaves out what W W^T has off its diagonal
+        variance = (variance + (V * V) @ ((stretch**2 - 1.0) * axes)) / root**2
+        stretch /= root
+        sigma *= root
+        W *= stretch[:, None]
+        axes = axes * stretch**2
+    if age >= c.refresh:
+        V, W = _turned_to_axes(V, W)
+        axes = row_norms2(W)
+        variance, age = (V * V) @ axes, 0
+    sd = sigma * np.sqrt(variance)
+    m, memory = integers.corrected(s.memory, m, sd)  # l. 26-36
+    return State(m, memory, sigma, V, W, variance, sd, axes, p_sigma, gamma, long_paths, age)
+
+
+def _phase(c: Constants, path_length: float, long_paths: int) -> Phase:
+    if long_paths >= 5:
+        return Phase.MOVE
+    return Phase.STAGNATION if path_length >= 0.1 * c.epsilon else Phase.CONVERGENCE
+
+
+def _distance_weights(c: Constants, gram: FloatArray, ranking: Ranking) -> FloatArray:
+    """calculateWeights while moving: of two equally good candidates, the farther one counts more."""
+    alpha = c.h_inv * math.sqrt(min(1.0, c.population / c.N) * ranking.feasible / c.population)
+    distance = np.sqrt(gram.diagonal())  # ||z|| of each pair
+    factor = np.exp(alpha * (distance - c.epsilon))  # relative to a typical ||z||: no overflow
+    w = np.empty(c.population)
+    w[ranking.order] = c.w_hat
+    w.reshape(2, -1)[:] *= factor
+    w /= np.add.reduce(w)
+    w -= 1.0 / c.population
+    return w
+
+
+def _learning_rates(c: Constants, phase: Phase, feasible: int) -> tuple[float, float]:
+    """calculateLearningRate: eta_sigma and eta_B."""
+    N = c.N
+    eta_B = phase.value * N * math.tanh(0.02 * feasible) / (47 * N * N + 6400)
+    if phase is Phase.MOVE:
+        return 1.0, eta_B
+    if phase is Phase.STAGNATION:
+        return math.tanh((0.024 * feasible + 0.7 * N + 20) / (N + 12)), eta_B
+    return 2 * math.tanh((0.025 * feasible + 0.75 * N + 10) / (N + 4)), eta_B
+
+
+def _exponential_step(
+    s: State, cloud: Cloud, gram: FloatArray, a: FloatArray, trace: float
+) -> tuple[FloatArray, FloatArray]:
+    """W exp(Z^T diag(a) Z - trace I), and the diagonal of B B^T after the same step."""
+    z = cloud.z
+    shrink = math.exp(-trace)
+    if 2 * len(z) > z.shape[1]:  # population > N: the N x N exponential is the cheaper and safer one
+        W = shrink * (s.W + s.W @ expm1_symmetric((z.T * a) @ z))
+        return W, row_norms2(s.V @ W)
+    T, e = expm1_factors(a, gram)
+    e_column = e[:, None]
+    W = (T @ cloud.along_axes).T @ (e_column * (T @ z))
+    W += s.W
+    W *= shrink
+    y = T @ cloud.y
+    y *= y
+    return W, shrink * shrink * (s.variance + (e * (e + 2.0)) @ y)
+
+
+def _turned_to_axes(V: FloatArray, W: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same B = V W, with V an eigenbasis of B B^T again."""
+    _, turn = eigh(W @ W.T)
+    return V @ turn, turn.T @ W

@@ -1,0 +1,58 @@
+"""Margin: CMA-ES with Margin's treatment of integers (the paper's baseline, Section 3.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from .lattice import FloatArray, Lattice
+from .leap import quantile
+from .rounding import Round
+
+
+class Margin(Round):
+    """Magnify the evaluated spread so that each neighbouring plateau keeps a probability of alpha / 2.
+
+    The Gaussian is updated on the points before magnification. On an outer plateau, where there is one
+    neighbour only, the mean is moved instead until that neighbour has probability alpha.
+    """
+
+    def start(self, lattice: Lattice, alpha: float, m: FloatArray, sd: FloatArray) -> FloatArray:
+        """The memory is the magnification A of each coordinate."""
+        return np.ones(lattice.size)
+
+    def plateaus(self, lattice: Lattice, memory: FloatArray, m: FloatArray, x: FloatArray) -> FloatArray:
+        """The plateau of each candidate after magnification."""
+        return lattice.plateau(m + memory * (x - m))
+
+    def corrected(
+        self, lattice: Lattice, alpha: float, memory: FloatArray, m: FloatArray, sd: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The mean and the magnification that keep both margins."""
+        A = memory
+        spread = A * sd
+        plateau = lattice.plateau(m)
+        low = lattice.threshold(np.maximum(plateau - 1.0, 0.0))
+        up = lattice.threshold(np.minimum(plateau, lattice.last - 1.0))
+        outer = low == up  # only one threshold around
+        p_low, p_up = ndtr((low - m) / spread), ndtr((m - up) / spread)
+
+        # outer plateau: at most this far from the threshold
+        reach = quantile(alpha) * spread
+        held = np.where(plateau == 0.0, np.maximum(m, up - reach), np.minimum(m, low + reach))
+
+        # inner plateau: raise both margins to alpha / 2, take the difference from what exceeds it
+        p_mid = 1.0 - p_low - p_up
+        raised_low, raised_up = np.maximum(p_low, alpha / 2), np.maximum(p_up, alpha / 2)
+        total = raised_low + p_mid + raised_up
+        share = (1.0 - total) / (total - 1.5 * alpha)
+        c_low = _distance(raised_low + share * (raised_low - alpha / 2))
+        c_up = _distance(raised_up + share * (raised_up - alpha / 2))
+        width = c_low + c_up
+        balanced = (low * c_up + up * c_low) / width
+        return np.where(outer, held, balanced), np.where(outer, A, (up - low) / (width * sd))
+
+
+def _distance(tail: FloatArray) -> FloatArray:
+    """Standard deviations from the mean at which a normal tail has this probability."""
+    return np.asarray(-ndtri(np.clip(tail, 1e-10, 0.5 - 1e-10)))

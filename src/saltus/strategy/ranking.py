@@ -1,0 +1,46 @@
+"""The order of a generation: feasible candidates first, then violated ones, then those without a value."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .lattice import FloatArray
+
+
+class Cloud(Protocol):
+    """A generation of any core."""
+
+    @property
+    def distances(self) -> FloatArray:
+        """||z|| of every candidate."""
+
+
+class Ranking(NamedTuple):
+    """`order` lists candidates from best to worst; the first `feasible` of them have a known rank."""
+
+    order: NDArray[np.intp]
+    feasible: int
+
+
+def rank(values: FloatArray, violations: FloatArray | None, cloud: Cloud) -> Ranking:
+    """Order candidates by value; violated ones (violation > 0) follow, by violation, then by value.
+
+    Candidates that are neither comparable by value nor by violation (NaN, infinity) are infeasible as
+    in DX-NES-IC: they come last, the ones closest to the mean (||z||) first. A violated candidate does
+    have a rank that was measured, so it counts as feasible for the learning rates. Without any
+    violation, give None.
+    """
+    finite = np.isfinite(values)
+    if violations is None:
+        if np.count_nonzero(finite) == len(values):
+            return Ranking(values.argsort(kind="stable"), len(values))
+        violations = np.zeros(len(values))
+    violated = (violations > 0) & np.isfinite(violations)
+    ranked = finite & (violations <= 0) | violated
+    group = np.where(violated, 1, np.where(ranked, 0, 2))
+    key = np.choose(group, (values, violations, cloud.distances))
+    tie = np.where(finite, values, np.inf)
+    return Ranking(np.lexsort((tie, key, group)), int(np.count_nonzero(ranked)))

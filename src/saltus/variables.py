@@ -1,0 +1,281 @@
+"""The kinds of variables: Float, Int, Ordinal and Bool.
+
+Each knows its internal coordinate: the value itself, or its logarithm. `init` (where the search starts) and
+`scale` (its first standard deviation) are in the user's units.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .strategy import FloatArray
+
+# The first standard deviation, as a share of a variable's range: docs/choices.md, experiments/scale.py.
+DEFAULT_SHARE = 0.3
+_LARGEST_INT = 2**53  # up to here floats tell neighbouring integers apart
+_LARGEST_TABLE = 2_000_000
+
+
+def _number(kind: str, name: str, value: Any) -> float:
+    if isinstance(value, Real) and not isinstance(value, complex) and not math.isnan(value):
+        return float(value)
+    raise ValueError(f"{kind}: {name} must be a number, got {value!r}")
+
+
+def _whole(kind: str, name: str, value: Any) -> int:
+    if isinstance(value, Integral) and not isinstance(value, bool | np.bool_):
+        whole = int(value)
+    elif isinstance(value, Real) and float(value).is_integer():
+        whole = int(float(value))
+    else:
+        raise ValueError(f"{kind}: {name} must be a whole number, got {value!r}")
+    if abs(whole) > _LARGEST_INT:
+        raise ValueError(f"{kind}: {name} must lie within +-2**53, got {whole}")
+    return whole
+
+
+class Variable:
+    """What Space asks of a variable. Use Float, Int, Ordinal or Bool."""
+
+    discrete: ClassVar[bool]
+    log: bool = False
+    init: float | None
+    scale: float | None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether there is only one possible value."""
+        raise NotImplementedError
+
+    def range(self) -> tuple[float, float]:
+        """Lowest and highest point at which the search may start, in the user's units."""
+        raise NotImplementedError
+
+    def grid(self) -> FloatArray | tuple[float, float, int]:
+        """The values in the user's units: sorted, or (first, step, count). Discrete variables only."""
+        raise NotImplementedError
+
+    def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
+        """Values as the objective gets them, from numbers in the user's units and their plateaus."""
+        return list(column.tolist())
+
+    def to_internal(self, value: float) -> float:
+        """The internal coordinate of a value."""
+        return math.log(value) if self.log else value
+
+    def start(self, init: float | None, scale: float | None) -> tuple[float, float]:
+        """Internal mean and standard deviation of the first Gaussian; None takes the default."""
+        low, high = (self.to_internal(v) if math.isfinite(v) else v for v in self.range())
+        init = self.init if init is None else init
+        scale = self.scale if scale is None else scale
+        bounded = math.isfinite(low) and math.isfinite(high)
+        if init is not None:
+            middle = self.to_internal(init)
+        elif bounded:
+            middle = (low + high) / 2
+        else:
+            step = 1.0 if scale is None else scale
+            middle = low + step if math.isfinite(low) else high - step if math.isfinite(high) else 0.0
+        if scale is None:
+            return middle, DEFAULT_SHARE * (high - low) if bounded else 1.0
+        if not self.log:
+            return middle, scale
+        return middle, math.log1p(scale / math.exp(middle))  # one sd up from init is init + scale
+
+    def _check_start(self) -> None:
+        kind = type(self).__name__
+        if self.init is not None:
+            object.__setattr__(self, "init", self.check_init(self.init, kind))
+        if self.scale is not None:
+            object.__setattr__(self, "scale", self.check_scale(self.scale, kind))
+
+    def check_init(self, init: Any, who: str) -> float:
+        """A start within the range, as a float, or a ValueError that names the limits."""
+        value = _number(who, "init", float(init) if isinstance(init, bool | np.bool_) else init)
+        low, high = self.range()
+        if not (low <= value <= high and math.isfinite(value)):
+            raise ValueError(f"{who}: init must lie in [{low:g}, {high:g}], got {init!r}")
+        return value
+
+    def check_scale(self, scale: Any, who: str) -> float:
+        """A positive standard deviation, as a float."""
+        value = _number(who, "scale", scale)
+        if not (0 < value < math.inf):
+            raise ValueError(f"{who}: scale must be positive and finite, got {scale!r}")
+        return value
+
+
+@dataclass(frozen=True)
+class Float(Variable):
+    """A real number; bounds are optional on either side.
+
+    >>> Float(1e-5, 1e-1, log=True)
+    Float(low=1e-05, high=0.1, log=True, init=None, scale=None)
+    """
+
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    init: float | None = None
+    scale: float | None = None
+    discrete: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check and normalise."""
+        for name, missing in (("low", -math.inf), ("high", math.inf)):
+            value = getattr(self, name)
+            number = missing if value is None else _number("Float", name, value)
+            object.__setattr__(self, name, None if math.isinf(number) else number)
+            if number == -missing:
+                raise ValueError(f"Float: {name} must be finite or None, got {value!r}")
+        low, high = self.range()
+        if low > high:
+            raise ValueError(f"Float: low must not exceed high, got low={low:g}, high={high:g}")
+        if self.log and low <= 0:
+            raise ValueError(f"Float: log=True needs low > 0, got low={self.low!r}")
+        self._check_start()
+
+    @property
+    def fixed(self) -> bool:
+        """Equal bounds fix a variable."""
+        return self.low is not None and self.low == self.high
+
+    def range(self) -> tuple[float, float]:
+        """The bounds, infinite where there is none."""
+        return (
+            -math.inf if self.low is None else self.low,
+            math.inf if self.high is None else self.high,
+        )
+
+
+@dataclass(frozen=True)
+class Int(Variable):
+    """A whole number from low to high, both included.
+
+    With `log=True`, 1, 2, 4 and 8 are equally far apart: for sizes, counts and widths.
+    """
+
+    low: int
+    high: int
+    log: bool = False
+    init: float | None = None
+    scale: float | None = None
+    discrete: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check and normalise."""
+        low, high = _whole("Int", "low", self.low), _whole("Int", "high", self.high)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        if low > high:
+            raise ValueError(f"Int: low must not exceed high, got low={low}, high={high}")
+        if self.log and low < 1:
+            raise ValueError(f"Int: log=True needs low >= 1, got low={low}")
+        if self.log and high - low >= _LARGEST_TABLE:
+            raise ValueError(
+                f"Int: log=True takes at most {_LARGEST_TABLE:,} values, got {high - low + 1:,}; "
+                "use Float(log=True) and round in the objective"
+            )
+        self._check_start()
+
+    @property
+    def fixed(self) -> bool:
+        """Equal bounds fix a variable."""
+        return self.low == self.high
+
+    def range(self) -> tuple[float, float]:
+        """The outer ends of the outermost plateaus."""
+        if self.log:
+            return (
+                self.low * math.sqrt(self.low / (self.low + 1)),
+                self.high * math.sqrt((self.high + 1) / self.high),
+            )
+        return self.low - 0.5, self.high + 0.5
+
+    def grid(self) -> tuple[float, float, int]:
+        """Steps of one."""
+        return float(self.low), 1.0, self.high - self.low + 1
+
+    def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
+        """Plain ints."""
+        return [int(v) for v in column.tolist()]
+
+
+@dataclass(frozen=True)
+class Ordinal(Variable):
+    """One of several increasing numbers; the objective gets the very values given.
+
+    >>> Ordinal([0.1, 0.5, 2.0]).values
+    (0.1, 0.5, 2.0)
+    """
+
+    values: tuple[Any, ...]
+    init: float | None = None
+    scale: float | None = None
+    discrete: ClassVar[bool] = True
+
+    def __init__(self, values: Iterable[Any], init: float | None = None, scale: float | None = None) -> None:
+        """Any iterable of at least one finite number, strictly increasing."""
+        given = tuple(values)
+        numbers = [_number("Ordinal", "each value", v) for v in given]
+        if not given or not all(map(math.isfinite, numbers)):
+            raise ValueError(f"Ordinal: expected at least one finite number, got {list(given)!r}")
+        if any(b <= a for a, b in itertools.pairwise(numbers)):
+            raise ValueError(f"Ordinal: values must increase strictly, got {list(given)!r}")
+        object.__setattr__(self, "values", given)
+        object.__setattr__(self, "init", init)
+        object.__setattr__(self, "scale", scale)
+        self._check_start()
+
+    @property
+    def fixed(self) -> bool:
+        """A single value."""
+        return len(self.values) == 1
+
+    def range(self) -> tuple[float, float]:
+        """The outer ends of the outermost plateaus, as wide as their inner halves."""
+        v = self.grid()
+        if len(v) == 1:
+            return float(v[0]), float(v[0])
+        return float(1.5 * v[0] - 0.5 * v[1]), float(1.5 * v[-1] - 0.5 * v[-2])
+
+    def grid(self) -> FloatArray:
+        """The values as floats."""
+        return np.array(self.values, dtype=np.float64)
+
+    def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
+        """The very values given."""
+        return [self.values[int(k)] for k in plateaus.tolist()]
+
+
+@dataclass(frozen=True)
+class Bool(Variable):
+    """A switch."""
+
+    init: float | None = None
+    scale: float | None = None
+    discrete: ClassVar[bool] = True
+    fixed: ClassVar[bool] = False  # a constant where others compute
+
+    def __post_init__(self) -> None:
+        """Check and normalise."""
+        self._check_start()
+
+    def range(self) -> tuple[float, float]:
+        """The outer ends of both plateaus."""
+        return -0.5, 1.5
+
+    def grid(self) -> tuple[float, float, int]:
+        """0 and 1."""
+        return 0.0, 1.0, 2
+
+    def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
+        """Plain bools."""
+        return [bool(v) for v in column.tolist()]

@@ -1,0 +1,47 @@
+"""Objectives that worker processes can import."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from typing import Any
+
+import numpy as np
+
+from saltus import Bool, Float, Int, Space
+
+SPACE = Space({"x": Float(-5, 5), "k": Int(0, 20), "on": Bool()})
+
+
+def bowl(p: dict[str, Any]) -> float:
+    return float((p["x"] - 1) ** 2 + (p["k"] - 7) ** 2 + (not p["on"]))
+
+
+def slow_bowl(p: dict[str, Any]) -> float:
+    time.sleep(random.random() * 0.005)
+    return bowl(p)
+
+
+def fails_sometimes(p: dict[str, Any]) -> float:
+    if p["k"] % 5 == 4:
+        raise ArithmeticError(f"no value at k={p['k']}")
+    return bowl(p)
+
+
+def returns_nothing(p: dict[str, Any]) -> None:
+    return None
+
+
+def kills_its_process(p: dict[str, Any]) -> float:
+    os._exit(3)
+
+
+def blas_threads(p: dict[str, Any]) -> float:
+    np.ones((300, 300)) @ np.ones((300, 300))
+    return float(os.environ.get("OPENBLAS_NUM_THREADS", "99"))
+
+
+def constrained(p: dict[str, Any]) -> tuple[float, list[float]]:
+    """The best k within p["k"] >= 10 is 10."""
+    return bowl(p), [10 - p["k"], p["x"] - 100]

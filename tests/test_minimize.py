@@ -1,0 +1,335 @@
+from __future__ import annotations
+
+import math
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from subprocess import run
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, OptimizeResult
+
+from saltus import Float, Int, ObjectiveError, Optimizer, Result, Space, Stop, minimize
+from saltus.problems import ellipsoid_int, sphere_one_max
+from saltus.workers import WorkerError
+
+from . import objectives
+from .objectives import SPACE, bowl, constrained, fails_sometimes, slow_bowl
+
+
+def essence(result: Result) -> Any:
+    history = [result.history.evaluations.tolist(), result.history.best.tolist()]
+    return result.params, result.fun, result.nfev, result.nit, result.restarts, history
+
+
+def test_a_first_result() -> None:
+    result = minimize(bowl, SPACE, budget=1500, target=1e-8, seed=1)
+    assert result.params == {"x": pytest.approx(1, abs=1e-4), "k": 7, "on": True}
+    assert result.success
+    assert result.stop is Stop.TARGET
+    assert result.fun == bowl(result.params) <= 1e-8
+    assert result.x is not None
+    assert result.x.tolist() == [result.params["x"], 7.0, 1.0]
+    assert result.nfev <= 1500
+    text = str(result)
+    assert "k=7" in text
+    assert "The target was reached." in text
+    assert np.all(np.diff(result.history.best) <= 0)
+    assert result.history.evaluations[-1] == result.nfev
+    assert len(result.history) == len(result.history.population)
+
+
+def test_budget_is_kept_to_the_evaluation() -> None:
+    calls = []
+
+    def fun(p: dict[str, Any]) -> float:
+        calls.append(p)
+        return bowl(p)
+
+    for budget in (1, 5, 23, 100):
+        calls.clear()
+        result = minimize(fun, SPACE, budget=budget, seed=1)
+        assert len(calls) == result.nfev == budget
+        assert result.stop is Stop.BUDGET
+        assert result.success
+
+
+def test_the_target_stops_at_once() -> None:
+    calls: list[float] = []
+
+    def fun(p: dict[str, Any]) -> float:
+        calls.append(bowl(p))
+        return calls[-1]
+
+    result = minimize(fun, SPACE, budget=2000, target=1.0, seed=1)
+    assert calls[-1] == result.fun <= 1.0
+    assert min(calls[:-1]) > 1.0
+
+
+def test_maximize_is_the_mirror_image() -> None:
+    down = minimize(bowl, SPACE, budget=300, seed=4, target=0.5)
+    up = minimize(lambda p: -bowl(p), SPACE, budget=300, seed=4, target=-0.5, maximize=True)
+    assert up.params == down.params
+    assert up.fun == -down.fun
+    assert up.stop is Stop.TARGET
+    np.testing.assert_array_equal(up.history.best, -down.history.best)
+
+
+def test_restarts_double_the_population_until_the_budget() -> None:
+    space = Space([Int(0, 3), Int(0, 3)])
+    result = minimize(lambda x: float(x.sum()), space, budget=5000, seed=1)
+    assert result.restarts >= 2
+    assert result.nfev == 5000
+    assert set(np.diff(np.log2(np.unique(result.history.population)))) == {1.0}
+    once = minimize(lambda x: float(x.sum()), space, budget=5000, seed=1, restarts=False)
+    assert once.nfev < 1000
+    assert once.restarts == 0
+    assert once.stop in (Stop.FLAT, Stop.CONVERGED)
+    assert once.success
+
+
+def test_restarts_escape_a_local_optimum() -> None:
+    def two_valleys(p: dict[str, Any]) -> float:
+        deep = (p["x"] - 3) ** 2 + (p["k"] - 18) ** 2
+        wide = 5 + 0.05 * ((p["x"] + 2) ** 2 + (p["k"] - 6) ** 2)
+        return float(min(deep, wide))
+
+    for seed in range(3):
+        assert not minimize(two_valleys, SPACE, budget=4000, target=1e-6, seed=seed, restarts=False).success
+        assert minimize(two_valleys, SPACE, budget=4000, target=1e-6, seed=seed).success
+
+
+@pytest.mark.parametrize("fun", [bowl, fails_sometimes, constrained])
+def test_workers_change_nothing(fun: Any) -> None:
+    kwargs: dict[str, Any] = {"budget": 150, "seed": 7, "target": 1e-3, "on_error": "infeasible"}
+    alone = minimize(fun, SPACE, **kwargs)
+    assert essence(minimize(fun, SPACE, workers=2, **kwargs)) == essence(alone)
+    with ThreadPoolExecutor(3) as pool:
+        assert essence(minimize(fun, SPACE, executor=pool, **kwargs)) == essence(alone)
+        slow = slow_bowl if fun is bowl else fun
+        assert essence(minimize(slow, SPACE, executor=pool, **kwargs)) == essence(alone)
+
+
+def test_workers_have_one_blas_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    assert minimize(objectives.blas_threads, SPACE, budget=4, workers=2, seed=1).fun == 1.0
+
+
+def test_an_exception_is_raised_with_its_cause_and_the_state() -> None:
+    for workers in (1, 2):
+        with pytest.raises(ObjectiveError, match="ArithmeticError: no value at k=") as caught:
+            minimize(fails_sometimes, SPACE, budget=400, seed=1, workers=workers)
+        assert isinstance(caught.value.__cause__, ArithmeticError)
+        assert caught.value.params["k"] % 5 == 4
+        optimizer = Optimizer.restore(caught.value.optimizer.state())
+        assert caught.value.params in [c.params for c in optimizer.pending]
+        for c in optimizer.pending:
+            optimizer.tell(c, math.nan)
+        assert not optimizer.pending
+
+
+def test_failures_can_be_counted_instead() -> None:
+    result = minimize(fails_sometimes, SPACE, budget=600, target=1e-4, seed=1, on_error="infeasible")
+    assert result.success
+    assert result.failures > 0
+    assert "gave no finite value" in str(result)
+
+
+def test_constraints() -> None:
+    result = minimize(constrained, SPACE, budget=2000, target=9 + 1e-6, seed=2)
+    assert result.success
+    assert result.params["k"] == 10
+    assert result.violation == 0
+
+    nowhere = minimize(lambda p: (bowl(p), 1.0 + p["k"]), SPACE, budget=300, seed=1)
+    assert not nowhere.success
+    assert nowhere.violation == 1.0
+    assert "violates least" in nowhere.message
+
+
+def test_nothing_finite_at_all() -> None:
+    result = minimize(lambda p: math.nan, SPACE, budget=1000, seed=1)
+    assert not result.success
+    assert result.x is None
+    assert result.params is None
+    assert math.isnan(result.fun)
+    assert result.failures == result.nfev == 1000
+    assert "No evaluation gave a finite value" in str(result)
+    short = minimize(lambda p: math.nan, SPACE, budget=10000, seed=1, restarts=False)
+    assert short.stop is Stop.INFEASIBLE
+
+
+def test_callback_sees_and_stops() -> None:
+    seen: list[Result] = []
+    result = minimize(bowl, SPACE, budget=500, seed=1, callback=lambda r: seen.append(r) or len(seen) == 3)  # type: ignore[func-returns-value]
+    assert result.stop is Stop.CALLBACK
+    assert [r.nit for r in seen] == [1, 2, 3]
+    assert [len(r.history) for r in seen] == [1, 2, 3]
+    assert seen[0].message == "The search goes on."
+
+    def stop(intermediate_result: Result) -> None:
+        raise StopIteration
+
+    assert minimize(bowl, SPACE, budget=500, seed=1, callback=stop).nit == 1
+
+
+def test_max_seconds() -> None:
+    result = minimize(slow_bowl, SPACE, budget=10**6, seed=1, max_seconds=0.2)
+    assert result.stop is Stop.SECONDS
+    assert 0 < result.nfev < 10**5
+
+
+def test_ctrl_c_keeps_what_was_found() -> None:
+    calls = 0
+
+    def fun(p: dict[str, Any]) -> float:
+        nonlocal calls
+        calls += 1
+        if calls == 20:
+            raise KeyboardInterrupt
+        return bowl(p)
+
+    result = minimize(fun, SPACE, budget=500, seed=1)
+    assert result.stop is Stop.INTERRUPTED
+    assert not result.success
+    assert result.nfev == 19
+
+
+def test_scipys_form() -> None:
+    def fun(x: Any) -> float:
+        assert isinstance(x, np.ndarray)
+        assert x.shape == (3,)
+        return float((x[0] - 0.3) ** 2 + (x[1] - 2) ** 2 + (x[2] + 1) ** 2)
+
+    for bounds in ([(0, 1), (0.5, 7.2), (-4, 4)], Bounds([0, 0.5, -4], [1, 7.2, 4])):
+        result = minimize(fun, bounds=bounds, integrality=[0, 1, 1], seed=1, target=1e-9)
+        assert result.success
+        assert result.x is not None
+        assert result.x[1:].tolist() == [2, -1]
+        converted = result.to_scipy()
+        assert isinstance(converted, OptimizeResult)
+        assert converted.fun == result.fun
+        assert converted.status == 0
+        assert converted.message == result.message
+    unbounded = [(None, None), (0, np.inf)]
+    free = minimize(lambda x: float(x @ x), bounds=unbounded, seed=1, budget=2000, target=1e-6)
+    assert free.success
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "words"),
+    [
+        ({"budget": 0}, "budget must be a positive whole number"),
+        ({"budget": 2.5}, "budget must be a positive whole number"),
+        ({"workers": 0}, "workers must be a positive whole number"),
+        ({"workers": 2, "executor": ThreadPoolExecutor(1)}, "either workers or executor"),
+        ({"executor": 3}, "submit"),
+        ({"on_error": "ignore"}, "on_error must be"),
+        ({"bounds": [(0, 1)]}, "exactly one of them"),
+        ({"integrality": [1, 0, 0]}, "integrality goes with bounds"),
+        ({"target": "low"}, "target must be a number"),
+        ({"max_seconds": "x"}, "max_seconds must be a number"),
+    ],
+)
+def test_bad_arguments_are_named(kwargs: dict[str, Any], words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=words):
+        minimize(bowl, SPACE, **kwargs)
+
+
+def test_more_bad_arguments() -> None:
+    with pytest.raises(TypeError, match="fun must be callable"):
+        minimize(3, SPACE)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="must be finite"):
+        minimize(bowl, bounds=[(0, None)], integrality=[1])
+    with pytest.raises(ValueError, match="sequence of pairs"):
+        minimize(bowl, bounds=[1, 2])
+    with pytest.raises(ObjectiveError, match="does the objective return something"):
+        minimize(objectives.returns_nothing, SPACE, budget=10)
+    with pytest.raises(ObjectiveError, match="a number or \\(number, violation\\)"):
+        minimize(lambda p: (1, 2, 3), SPACE, budget=10)
+
+
+def test_an_objective_that_cannot_be_sent() -> None:
+    with pytest.raises(TypeError, match="top level of a module"):
+        minimize(lambda p: 0.0, SPACE, workers=2)
+
+
+def test_a_worker_that_dies_is_reported() -> None:
+    with pytest.raises(WorkerError, match="ended abruptly"):
+        minimize(objectives.kills_its_process, SPACE, budget=20, workers=2, on_error="infeasible")
+
+
+def test_a_script_without_main_guard_is_told_so(tmp_path: Path) -> None:
+    script = tmp_path / "unguarded.py"
+    script.write_text(
+        "from saltus import *\n"
+        "def fun(p): return p['x'] ** 2\n"
+        "minimize(fun, Space({'x': Float(0, 1)}), budget=10, workers=2)\n"
+    )
+    done = run([sys.executable, str(script)], capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    assert "if __name__ == '__main__':" in done.stderr
+
+
+def test_progress_bar(capfd: pytest.CaptureFixture[str]) -> None:
+    minimize(bowl, SPACE, budget=60, seed=1, progress=True)
+    shown = capfd.readouterr().err
+    assert "60/60" in shown
+    assert "best " in shown
+    assert "restarts 0" in shown
+
+
+@pytest.mark.parametrize("where", ["inside", "face", "corner"])
+@pytest.mark.parametrize("strategy", ["dx-nes-ici", "cma-es-margin"])
+def test_an_optimum_anywhere_in_the_box_is_found(where: str, strategy: str) -> None:
+    n = 5
+    target = {"inside": np.full(n, 0.3), "face": np.r_[np.full(3, 1.7), 0.3, 0.4], "corner": np.full(n, -0.5)}
+    seen = []
+
+    def fun(x: Any) -> float:
+        seen.append(x.copy())
+        return float(((x - target[where]) ** 2).sum())
+
+    best = np.clip(target[where], 0, 1)
+    least = fun(best)
+    seen.clear()
+    space = Space([Float(0, 1)] * n)
+    result = minimize(fun, space, budget=20000, target=least + 1e-10, seed=1, strategy=strategy)
+    assert result.success
+    assert result.x is not None
+    np.testing.assert_allclose(result.x, best, atol=2e-5 if where == "inside" else 1e-4)
+    points = np.array(seen)
+    assert points.min() >= 0
+    assert points.max() <= 1
+
+
+def test_one_sided_bounds_and_logs_at_the_bound() -> None:
+    space = Space({"a": Float(low=2), "b": Float(high=-1), "c": Float(1e-6, 1, log=True)})
+
+    def fun(p: dict[str, float]) -> float:
+        assert p["a"] >= 2
+        assert p["b"] <= -1
+        assert 1e-6 <= p["c"] <= 1
+        return p["a"] - p["b"] + p["c"]
+
+    result = minimize(fun, space, budget=6000, seed=1, target=3 + 1.01e-6)
+    assert result.success
+
+
+def test_a_loop_over_the_papers_function() -> None:
+    problem = sphere_one_max(10)
+    result = minimize(problem.fun, problem.space, budget=20000, target=1e-10, seed=2)
+    assert result.success
+    problem = ellipsoid_int(10)
+    result = minimize(problem.fun, problem.space, budget=40000, target=1e-10, seed=2)
+    assert result.success
+
+
+def test_one_variable_of_each_kind() -> None:
+    for variable in (Float(-3, 9), Int(-3, 9), Float(), Int(-(10**6), 10**6), Int(1, 10**6, log=True)):
+        space = Space({"v": variable})
+        result = minimize(lambda p: abs(p["v"] - 2.0), space, budget=3000, target=1e-8, seed=1)
+        assert result.success, variable

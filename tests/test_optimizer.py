@@ -1,0 +1,324 @@
+from __future__ import annotations
+
+import contextlib
+import copy
+import json
+import math
+import pickle
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saltus import STRATEGIES, Bool, Candidate, Float, Int, Optimizer, Ordinal, Space, Stop
+from saltus.problems import PAPER, n_int_tablet
+
+SPACE = Space(
+    {
+        "k": Int(-10, 10),
+        "x": Float(-5, 5),
+        "lr": Float(1e-4, 1, log=True),
+        "grid": Ordinal([0.5, 1, 4]),
+        "on": Bool(),
+    }
+)
+
+
+def objective(p: dict[str, Any]) -> float:
+    return float(
+        (p["k"] - 3) ** 2
+        + (p["x"] - 1.5) ** 2
+        + math.log(p["lr"] / 0.01) ** 2
+        + (p["grid"] - 1) ** 2
+        + (not p["on"])
+    )
+
+
+def trace(optimizer: Optimizer, generations: int) -> list[Any]:
+    seen: list[Any] = []
+    for _ in range(generations):
+        candidates = optimizer.ask()
+        optimizer.tell(candidates, [objective(c.params) for c in candidates])
+        seen.extend(c.params for c in candidates)
+    return seen
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_finds_a_mixed_optimum(strategy: str) -> None:
+    optimizer = Optimizer(SPACE, strategy=strategy, seed=3, population=12)
+    trace(optimizer, 150)
+    assert optimizer.best is not None
+    p = optimizer.best.params
+    assert (p["k"], p["grid"], p["on"]) == (3, 1, True)
+    assert p["x"] == pytest.approx(1.5, abs=1e-3)
+    assert p["lr"] == pytest.approx(0.01, rel=1e-3)
+
+
+def test_seeds() -> None:
+    a, b, c = (trace(Optimizer(SPACE, seed=s), 5) for s in (1, 1, 2))
+    assert a == b != c
+    assert a == trace(Optimizer(SPACE, seed=np.random.default_rng(1)), 5)
+    np.random.seed(0)  # noqa: NPY002  # the global generator must not matter
+    before = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002
+    assert trace(Optimizer(SPACE, seed=1), 5) == a
+    assert np.random.get_state()[1].tolist() == before  # type: ignore[index]  # noqa: NPY002
+
+
+def test_any_order_and_any_portion_give_the_same_search() -> None:
+    a, b = Optimizer(SPACE, seed=5), Optimizer(SPACE, seed=5)
+    shuffle = random.Random(1).shuffle
+    for _ in range(8):
+        whole = a.ask()
+        a.tell(whole, [objective(c.params) for c in whole])
+        parts = []
+        while portion := b.ask(3):
+            parts += portion
+        assert b.ask() == []
+        assert parts == whole
+        shuffle(parts)
+        for c in parts[:4]:
+            b.tell(c, objective(c.params))
+        b.tell(parts[4:], np.array([objective(c.params) for c in parts[4:]]))
+    assert a.state() == b.state()
+    assert a.generation == 8
+    assert a.evaluations == 8 * a.population
+
+
+def test_telling_before_all_are_asked() -> None:
+    optimizer = Optimizer(SPACE, seed=5)
+    first = optimizer.ask(2)
+    optimizer.tell(first, [1.0, 2.0])
+    assert optimizer.pending == []
+    assert optimizer.generation == 0
+    rest = optimizer.ask()
+    assert len(rest) == optimizer.population - 2
+    optimizer.tell(rest, [3.0] * len(rest))
+    assert optimizer.generation == 1
+
+
+def test_wrong_tells_change_nothing() -> None:
+    optimizer, other = Optimizer(SPACE, seed=1), Optimizer(SPACE, seed=2)
+    candidates, strangers = optimizer.ask(4), other.ask(4)
+    optimizer.tell(candidates[0], 1.0)
+    state = optimizer.state()
+    bad: list[tuple[Any, Any, Any, str]] = [
+        (candidates[0], 1.0, None, "not pending"),
+        (strangers[1], 1.0, None, "not asked from this optimizer"),
+        (Candidate(99, {}), 1.0, None, "not pending"),
+        (candidates[1:], [1.0], None, "each of 3 candidates, got 1"),
+        ([candidates[1], candidates[1]], [1.0, 2.0], None, "twice"),
+        ([], [], None, "at least one"),
+        (candidates[1:3], 3.0, None, "for each candidate"),
+        (candidates[1], None, None, "does the objective return something"),
+        (candidates[1], "3", None, "real number, got '3'"),
+        (candidates[1], 1j, None, "real number"),
+        (candidates[1], [1.0, 2.0], None, "real number"),
+        (candidates[1], 1.0, "much", "violation must be a real number"),
+        (candidates[1:3], [1.0, 2.0], [1.0], "violation for each of 2"),
+        (candidates[1].params, 1.0, None, "tell takes what ask gave"),
+    ]
+    for told, values, violation, words in bad:
+        with pytest.raises((ValueError, TypeError), match=words):
+            optimizer.tell(told, values, violation)
+        assert optimizer.state() == state
+    optimizer.tell(candidates[1:], [1.0, 2.0, 3.0])
+
+
+def test_a_candidate_may_come_back_as_a_copy() -> None:
+    for space in (SPACE, Space(list(SPACE.variables))):
+        optimizer = Optimizer(space, seed=1)
+        candidates = optimizer.ask()
+        optimizer.tell([pickle.loads(pickle.dumps(c)) for c in candidates], range(len(candidates)))
+        assert optimizer.generation == 1
+
+
+def test_an_objective_may_write_into_its_array() -> None:
+    optimizer = Optimizer(Space([Float(0, 1), Int(0, 5)]), seed=1)
+    candidates = optimizer.ask()
+    points = [c.params.copy() for c in candidates]
+    for c in candidates:
+        c.params[:] = -1.0
+    optimizer.tell(candidates, list(range(len(candidates))))
+    assert optimizer.best is not None
+    np.testing.assert_array_equal(optimizer.best.x, points[0])
+    np.testing.assert_array_equal(optimizer.best.params, points[0])
+
+
+def test_best_prefers_feasible_then_less_violated() -> None:
+    optimizer = Optimizer(SPACE, seed=1, population=8)
+    c = optimizer.ask()
+    optimizer.tell(c[0], math.nan)
+    assert optimizer.best is None
+    optimizer.tell(c[1], -50.0, violation=2.0)
+    optimizer.tell(c[2], math.nan, violation=1.0)  # a value is not needed to be less violated
+    assert optimizer.best is not None
+    assert (optimizer.best.id, optimizer.best.feasible) == (2, False)
+    optimizer.tell(c[3], 7.0, violation=0.0)
+    optimizer.tell(c[4], 7.0, violation=-3.0)  # satisfied with room to spare; equal values: the first
+    optimizer.tell(c[5], 9.0)
+    optimizer.tell(c[6], math.inf)
+    assert (optimizer.best.id, optimizer.best.value, optimizer.best.feasible) == (3, 7.0, True)
+    assert optimizer.failures == 2
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    strategy=st.sampled_from(sorted(STRATEGIES)),
+    moment=st.integers(0, 120),
+    seed=st.integers(0, 10**6),
+    named=st.booleans(),
+)
+def test_a_restored_search_goes_on_bit_by_bit(strategy: str, moment: int, seed: int, named: bool) -> None:
+    space = SPACE if named else Space(list(SPACE.variables))
+    names = SPACE.names or ()
+
+    def value(params: Any) -> tuple[float, float]:
+        p = params if named else dict(zip(names, params.tolist(), strict=True))
+        v = objective(p)
+        return (math.nan if p["x"] > 3 else v), max(0.0, p["k"] - 5)
+
+    def go(optimizer: Optimizer, evaluations: int) -> list[str]:
+        seen = []
+        for c in optimizer.pending:
+            optimizer.tell(c, *value(c.params))
+        for _ in range(evaluations):
+            (c,) = optimizer.ask(1)
+            optimizer.tell(c, *value(c.params))
+            seen.append(repr(c.params))
+            if optimizer.generation % 8 == 7:
+                with contextlib.suppress(RuntimeError):  # in the middle of a generation
+                    optimizer.restart()
+        return seen
+
+    optimizer = Optimizer(space, strategy=strategy, seed=seed, mean={"k": 1.0} if named else None)
+    go(optimizer, moment)
+    optimizer.ask(2)  # asked and not told
+    text = json.dumps(optimizer.state(), allow_nan=False)
+    restored = Optimizer.restore(json.loads(text))
+    assert restored.state() == optimizer.state()
+    assert [c.id for c in restored.pending] == [c.id for c in optimizer.pending]
+    assert go(restored, 60) == go(optimizer, 60)
+    assert restored.state() == optimizer.state()
+
+
+def test_restore_other_bit_generators() -> None:
+    for bits in (np.random.MT19937(1), np.random.Philox(1), np.random.SFC64(1)):
+        optimizer = Optimizer(SPACE, seed=np.random.Generator(bits))
+        trace(optimizer, 2)
+        restored = Optimizer.restore(json.loads(json.dumps(optimizer.state())))
+        assert trace(restored, 3) == trace(optimizer, 3)
+
+
+def test_broken_states_are_refused() -> None:
+    optimizer = Optimizer(SPACE, seed=1)
+    trace(optimizer, 2)
+    good = optimizer.state()
+    Optimizer.restore(good)
+
+    def broken(path: list[str], value: Any) -> dict[str, Any]:
+        state = copy.deepcopy(good)
+        inner = state
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value
+        return state
+
+    for state in (
+        {},
+        {"format": 99},
+        broken(["space"], 3),
+        broken(["strategy"], "nope"),
+        broken(["gaussian", "m"], {"dtype": "float64", "shape": [1], "order": "C", "base64": "AAAAAAAAAAA="}),
+        broken(["gaussian"], {"m": 1}),
+        broken(["rng", "bit_generator"], "__import__('os')"),
+        broken(["gaussian", "m"], {"dtype": "object", "shape": [1], "order": "C", "base64": "AAAA"}),
+        broken(["stop"], "NOPE"),
+    ):
+        with pytest.raises(ValueError, match=r"state|strategy"):
+            Optimizer.restore(state)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"population": 7}, "even and at least 4, got 7; try 8"),
+        ({"population": 2}, "at least 4, got 2; try 4"),
+        ({"population": 3, "strategy": "cma-es"}, "at least 4, got 3"),
+        ({"population": "many"}, "got 'many'"),
+        ({"strategy": "dx-nes-icy"}, "did you mean 'dx-nes-ic"),
+        ({"margin": 0.7}, "between 0 and 0.5"),
+        ({"mean": [1, 2]}, "mean must be a number or one number for each of the 5 variables"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Optimizer(SPACE, **arguments)
+    with pytest.raises(TypeError, match="space must be a Space"):
+        Optimizer({"x": Float(0, 1)})  # type: ignore[arg-type]
+    for k in (0, -1, 1.5, True):
+        with pytest.raises(ValueError, match="ask takes a positive whole number"):
+            Optimizer(SPACE).ask(k)  # type: ignore[arg-type]
+
+
+def test_restart_doubles_the_population_and_keeps_the_best() -> None:
+    optimizer = Optimizer(SPACE, seed=1)
+    trace(optimizer, 20)
+    best, population = optimizer.best, optimizer.population
+    optimizer.ask(1)
+    with pytest.raises(RuntimeError, match="between generations"):
+        optimizer.restart()
+    optimizer.tell(optimizer.pending + optimizer.ask(), [1e9] * population)
+    optimizer.restart()
+    assert (optimizer.population, optimizer.best, optimizer.restarts) == (2 * population, best, 1)
+    assert len(optimizer.ask()) == 2 * population
+
+
+def test_margin_and_population_defaults() -> None:
+    optimizer = Optimizer(SPACE)
+    assert optimizer.population == 8
+    assert optimizer._integers.alpha == 1 / (5 * 8)
+    assert Optimizer(SPACE, margin=0.01)._integers.alpha == 0.01
+
+
+def test_mean_and_sd_are_in_the_users_units() -> None:
+    optimizer = Optimizer(SPACE, mean={"k": 2.25, "x": -4.9, "lr": 0.5}, sigma={"x": 0.01}, seed=1)
+    np.testing.assert_allclose(optimizer.mean[:3], [2.25, -4.9, 0.5])
+    assert optimizer.sd[1] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("make", PAPER)
+def test_the_papers_functions_are_solved_at_twenty_dimensions(make: Any) -> None:
+    """A few runs at the paper's settings must all succeed, at about the paper's cost."""
+    problem = make(20)
+    population, paper = {
+        "NIntTablet": (6, 3111),
+        "ReversedEllipsoidInt": (10, 5202),
+        "EllipsoidInt": (12, 6306),
+        "SphereOneMax": (8, 1962),
+    }[problem.name]
+    spent = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        optimizer = Optimizer(
+            problem.space, population=population, mean=problem.start(rng), sigma=1.0, seed=rng
+        )
+        while optimizer.best is None or optimizer.best.value >= 1e-10:
+            candidates = optimizer.ask()
+            optimizer.tell(candidates, problem.fun(np.array([c.params for c in candidates])))
+            assert optimizer.evaluations < 20e4
+        spent.append(optimizer.evaluations)
+    assert 0.8 * paper < np.mean(spent) < 1.25 * paper
+
+
+def test_without_leap_the_search_is_trapped() -> None:
+    problem = n_int_tablet(20)
+    optimizer = Optimizer(problem.space, strategy="dx-nes-ic", population=6, mean=2.0, sigma=1.0, seed=1)
+    while optimizer.stop is None:
+        candidates = optimizer.ask()
+        optimizer.tell(candidates, problem.fun(np.array([c.params for c in candidates])))
+    assert optimizer.stop in (Stop.FLAT, Stop.CONVERGED)
+    assert optimizer.best is not None
+    assert optimizer.best.value >= 1

@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saltus import Bool, Float, Int, Ordinal, Space
+from saltus.bounds import Fold
+from saltus.space import Frame
+from saltus.variables import Variable
+
+MIXED = {
+    "lr": Float(1e-5, 1e-1, log=True),
+    "layers": Int(1, 8),
+    "fixed": Float(2.5, 2.5),
+    "width": Int(1, 1000, log=True),
+    "grid": Ordinal([0.1, 0.5, 2]),
+    "free": Float(init=3, scale=2),
+    "switch": Bool(),
+    "one": Ordinal([7]),
+    "above": Float(low=0),
+    "below": Float(high=-1),
+}
+
+
+def anything(value: Any) -> Any:
+    """A value whose type is not known before it runs."""
+    return value
+
+
+def sample(frame: Frame, seed: int, spread: float = 1.0) -> Any:
+    x = frame.m + spread * np.random.default_rng(seed).standard_normal((50, frame.N))
+    return frame.decode(x, frame.lattice.plateau(x[:, frame.n_co :]))
+
+
+def test_the_objective_gets_plain_values() -> None:
+    points = sample(Frame(Space(MIXED)), 1)
+    types = {
+        name: {type(p[name]) for p in points.params} for name in ("lr", "layers", "grid", "switch", "one")
+    }
+    assert types == {"lr": {float}, "layers": {int}, "grid": {float, int}, "switch": {bool}, "one": {int}}
+    for p in points.params:
+        assert list(p) == list(MIXED)
+        assert 1e-5 <= p["lr"] <= 1e-1
+        assert 1 <= p["layers"] <= 8
+        assert p["fixed"] == 2.5
+        assert p["grid"] in (0.1, 0.5, 2)
+        assert p["above"] >= 0
+        assert p["below"] <= -1
+    assert len({p["width"] for p in points.params}) > 10
+
+
+def test_a_list_gives_arrays_in_the_given_order() -> None:
+    points = sample(Frame(Space(list(MIXED.values()))), 1)
+    named = sample(Frame(Space(MIXED)), 1)
+    for row, p in zip(points.params, named.params, strict=True):
+        assert isinstance(row, np.ndarray)
+        assert row.tolist() == [float(v) for v in p.values()]
+
+
+def test_ordinal_values_are_the_very_values_given() -> None:
+    from fractions import Fraction
+
+    values = [Fraction(1, 3), 2, np.float32(2.5)]
+    params = sample(Frame(Space({"o": Ordinal(values)})), 0, spread=3).params
+    assert {id(p["o"]) for p in params} == {id(v) for v in values}
+
+
+def test_fixed_variables_cost_no_dimension() -> None:
+    space = Space(MIXED)
+    assert len(space) == 10
+    assert space.dimension == Frame(space).N == 8
+
+
+variables = st.one_of(
+    st.tuples(st.floats(-1e6, 1e6), st.floats(1e-3, 1e6)).map(lambda t: Float(t[0], t[0] + t[1])),
+    st.tuples(st.floats(1e-8, 1e3), st.floats(1.5, 1e6)).map(lambda t: Float(t[0], t[0] * t[1], log=True)),
+    st.tuples(st.integers(-(10**6), 10**6), st.integers(0, 10**6)).map(lambda t: Int(t[0], t[0] + t[1])),
+    st.tuples(st.integers(1, 50), st.integers(0, 5000)).map(lambda t: Int(t[0], t[0] + t[1], log=True)),
+    st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=8, unique=True).map(lambda v: Ordinal(sorted(v))),
+    st.just(Bool()),
+    st.floats(-1e3, 1e3).map(lambda v: Float(init=v, scale=3.0)),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(variables, min_size=1, max_size=6), st.integers(0, 10**6), st.floats(0.1, 20))
+def test_points_are_within_bounds_and_encode_undoes_decode(
+    given_variables: list[Variable], seed: int, spread: float
+) -> None:
+    space = Space({f"v{i}": v for i, v in enumerate(given_variables)})
+    if space.dimension == 0:
+        with pytest.raises(ValueError, match="nothing to optimise"):
+            Frame(space)
+        return
+    frame = Frame(space)
+    points = sample(frame, seed, spread)
+    for numbers, params in zip(points.x, points.params, strict=True):
+        for variable, value in zip(space.variables, params.values(), strict=True):
+            if isinstance(variable, Float):
+                low, high = variable.range()
+                assert low <= value <= high
+            elif isinstance(variable, Int):
+                assert variable.low <= value <= variable.high
+                assert type(value) is int
+            elif isinstance(variable, Ordinal):
+                assert value in variable.values
+        coordinates = frame.encode(numbers)[None, :]
+        back = frame.decode(coordinates, frame.lattice.plateau(coordinates[:, frame.n_co :]))
+        np.testing.assert_allclose(back.x[0], numbers, rtol=1e-9, atol=1e-9)
+        assert frame.params_of(numbers) == params
+
+
+@given(st.lists(variables, min_size=1, max_size=6))
+def test_plain_round_trip(given_variables: list[Variable]) -> None:
+    for space in (Space(given_variables), Space({str(i): v for i, v in enumerate(given_variables)})):
+        assert Space.from_plain(json.loads(json.dumps(space.to_plain()))) == space
+
+
+def test_defaults_start_in_the_middle() -> None:
+    frame = Frame(Space({"a": Float(2, 4), "b": Float(0.01, 1, log=True), "k": Int(0, 20), "s": Bool()}))
+    middle = frame.unrounded(frame.m)
+    np.testing.assert_allclose(middle, [3.0, 0.1, 10.0, 0.5])
+
+
+def test_the_papers_settings_are_exact() -> None:
+    space = Space([Float()] * 3 + [Int(-10, 10)] * 3)
+    mean = np.random.default_rng(0).uniform(1, 3, 6)
+    frame = Frame(space, mean, 1.0)
+    np.testing.assert_array_equal(frame.m, mean)
+    np.testing.assert_array_equal(
+        frame.lattice.threshold(np.array([0.0, 9.0, 19.0])), np.array([-9.5, -0.5, 9.5])
+    )
+
+
+def test_mean_and_sigma_in_the_users_units() -> None:
+    space = Space({"x": Float(-10, 10), "k": Int(0, 9), "lr": Float(1e-4, 1, log=True)})
+    frame = Frame(space, {"k": 3, "lr": 0.01}, {"x": 0.5, "lr": 0.01})
+    np.testing.assert_allclose(frame.unrounded(frame.m), [0.0, 3.0, 0.01])
+    spreads = frame.spreads(np.ones(3))
+    assert spreads[0] == pytest.approx(0.5)
+    assert spreads[2] == pytest.approx(math.log(2))  # one standard deviation up is 0.02
+
+
+def test_order_of_kinds_does_not_matter() -> None:
+    a = Frame(Space([Int(0, 4), Float(0, 1), Bool(), Float(5, 6)]))
+    b = Frame(Space([Float(0, 1), Float(5, 6), Int(0, 4), Bool()]))
+    np.testing.assert_array_equal(a.m, b.m)
+    np.testing.assert_array_equal(sample(a, 3).x[:, [1, 3, 0, 2]], sample(b, 3).x)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Float(2, 1), "low must not exceed high"),
+        (lambda: Float(0, 1, log=True), "log=True needs low > 0"),
+        (lambda: Float(math.nan, 1), "must be a number"),
+        (lambda: Float(anything("a"), 1), "must be a number, got 'a'"),
+        (lambda: Float(math.inf, None), "must be finite or None"),
+        (lambda: Float(0, 1, init=2), r"init must lie in \[0, 1\], got 2"),
+        (lambda: Float(0, 1, scale=0), "scale must be positive"),
+        (lambda: Int(anything(0.5), 3), "must be a whole number, got 0.5"),
+        (lambda: Int(3, 1), "low must not exceed high"),
+        (lambda: Int(0, 10, log=True), "log=True needs low >= 1"),
+        (lambda: Int(1, 10**9, log=True), "use Float"),
+        (lambda: Int(0, 2**60), r"\+-2\*\*53"),
+        (lambda: Ordinal([]), "at least one"),
+        (lambda: Ordinal([1, 1]), "increase strictly"),
+        (lambda: Ordinal(["a"]), "must be a number"),
+        (lambda: Space([]), "at least one variable"),
+        (lambda: Space({"x": anything((0, 1))}), "must be Float, Int, Ordinal or Bool"),
+        (lambda: Space(anything(5)), "dict of variables by name or a list"),
+        (lambda: Space({anything(1): Float(0, 1)}), "names must be strings"),
+        (lambda: Frame(Space([Float(0, 1)]), mean=[0.1, 0.2]), "one number for each of the 1"),
+        (lambda: Frame(Space({"x": Float(0, 1)}), mean={"y": 0.1}), "'y' is not a variable"),
+        (lambda: Frame(Space({"x": Float(0, 1)}), mean=4.0), "mean of 'x': init must lie in"),
+        (lambda: Frame(Space([Float(0, 1)]), sigma=-1), "sigma of variable 0: scale must be positive"),
+        (lambda: Frame(Space([Float(0, 1)]), mean={"x": 1}), "needs a space with names"),
+    ],
+)
+def test_bad_input_is_named(make: Any, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=words):
+        make()
+
+
+@settings(deadline=None)
+@given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e6), st.floats(-1e10, 1e10))
+def test_the_fold_stays_within_and_is_continuous(low: float, width: float, x: float) -> None:
+    fold = Fold(np.array([low]), np.array([low + width]), np.array([1.0]))
+    value = fold(np.array([[x]]))[0, 0]
+    assert low <= value <= low + width
+    near = fold(np.array([[x + 1e-9 * width]]))[0, 0]
+    assert abs(near - value) <= 1e-6 * width + 1e-6 * abs(low) + 1e-9 * abs(x)
+
+
+def test_the_fold_is_the_identity_in_the_middle() -> None:
+    fold = Fold(np.array([0.0, -np.inf]), np.array([1.0, np.inf]), np.ones(2))
+    x = np.column_stack((np.linspace(0.1, 0.9, 9), np.linspace(-50, 50, 9)))
+    np.testing.assert_allclose(fold(x), x)
