@@ -156,7 +156,7 @@ class Optimizer:
         self._integers = Integers(self._frame.n_co, lattice, alpha, self._treatment)
         self._constants = self._core.constants(N, population, exact=self._exact)
         self._state = self._core.start(self._constants, m, self._integers)
-        self._log = RunLog.start(N, population)
+        self._log = RunLog.start(N, population, self._integers)
         self._generation: _Generation | None = None
         self.stop: Stop | None = None
 

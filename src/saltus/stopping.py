@@ -33,9 +33,14 @@ class RunLog:
     unchanged: int  # ... and for how many generations they have been the same
 
     @classmethod
-    def start(cls, N: int, population: int) -> RunLog:
+    def start(cls, N: int, population: int, integers: Integers) -> RunLog:
         """An empty log."""
-        return cls(10 + math.ceil(30 * N / population), math.nan, 0, (math.inf, math.inf), None, 0)
+        patience = 10 + math.ceil(30 * N / population)
+        if integers.lattice.size:
+            # a better neighbour has probability alpha: it turns up once in 1 / (alpha population)
+            # generations, and five times as long without one is rare enough (e^-5)
+            patience += math.ceil(5 / (integers.alpha * population))
+        return cls(patience, math.nan, 0, (math.inf, math.inf), None, 0)
 
     def after(self, value: float, violation: float, plateaus: FloatArray) -> RunLog:
         """The log after a generation, of which this was the best candidate."""

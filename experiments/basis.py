@@ -1,0 +1,73 @@
+"""Does the lazily refreshed eigenbasis cost evaluations? Exact and lazy DX-NES-ICI on the paper's functions.
+
+python -m experiments.basis [--trials 100] [--dims 20 40] [--jobs 2]
+
+The paper's settings: its population sizes, mean uniform in [1, 3], sigma = 1, target 1e-10.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+import numpy as np
+
+from experiments.harness import Trial, in_parallel, markdown, summary
+from saltus import Optimizer
+from saltus.problems import PAPER
+
+POPULATION = {
+    "NIntTablet": {20: 6, 40: 8, 80: 12},
+    "ReversedEllipsoidInt": {20: 10, 40: 14, 80: 18},
+    "EllipsoidInt": {20: 12, 40: 16, 80: 22},
+    "SphereOneMax": {20: 8, 40: 10, 80: 14},
+}
+
+
+def trial(function: int, N: int, exact: bool, seed: int) -> Trial:
+    """One run at the paper's settings."""
+    problem = PAPER[function](N)
+    rng = np.random.default_rng([seed, exact])
+    optimizer = Optimizer(
+        problem.space,
+        population=POPULATION[problem.name][N],
+        mean=problem.start(rng),
+        sigma=1.0,
+        seed=rng,
+        exact=exact,
+    )
+    while optimizer.evaluations < N * 10**4:
+        candidates = optimizer.ask()
+        values = problem.fun(np.array([c.params for c in candidates])).tolist()
+        optimizer.tell(candidates, values)
+        if min(values) < 1e-10:
+            return Trial(True, optimizer.evaluations)
+    return Trial(False, optimizer.evaluations)
+
+
+def main() -> None:
+    """Run all cells and compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--dims", type=int, nargs="+", default=[20, 40])
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    cells = [(f, N, exact) for N in arguments.dims for f in range(len(PAPER)) for exact in (True, False)]
+    tasks = [(*cell, seed) for cell in cells for seed in range(arguments.trials)]
+    results = iter(in_parallel(trial, tasks, arguments.jobs))
+    cell = {c: summary(next(results) for _ in range(arguments.trials)) for c in cells}
+    rows = []
+    for N in arguments.dims:
+        for f, make in enumerate(PAPER):
+            exact, lazy = cell[f, N, True], cell[f, N, False]
+            difference = lazy.mean - exact.mean
+            half_width = math.hypot(lazy.half_width, exact.half_width)
+            agree = "yes" if abs(difference) <= half_width else "no"
+            rows.append(
+                [make(N).name, str(N), str(exact), str(lazy), f"{difference / exact.mean:+.1%}", agree]
+            )
+    print(markdown(["function", "N", "exact", "lazy (default)", "difference", "within 95%"], rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""What the experiments share: trials in parallel, one BLAS thread each, and a summary of a cell."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any, NamedTuple, TypeVar
+
+from tqdm.auto import tqdm
+
+T = TypeVar("T")
+
+
+class Trial(NamedTuple):
+    """One run: whether it reached the target, and after how many evaluations."""
+
+    success: bool
+    evaluations: int
+
+
+class Cell(NamedTuple):
+    """Many runs of the same kind; evaluations of the successful ones."""
+
+    trials: int
+    successes: int
+    mean: float
+    half_width: float  # of the 95% confidence interval of the mean
+
+    def __str__(self) -> str:
+        """Mean evaluations with its interval; successes if not all."""
+        if not self.successes:
+            return f"0/{self.trials}"
+        text = f"{self.mean:.0f} ± {self.half_width:.0f}"
+        return text if self.successes == self.trials else f"{text} ({self.successes}/{self.trials})"
+
+
+def summary(trials: Iterable[Trial]) -> Cell:
+    """The cell of some trials."""
+    trials = list(trials)
+    spent = [t.evaluations for t in trials if t.success]
+    n = len(spent)
+    mean = sum(spent) / n if n else math.nan
+    variance = sum((s - mean) ** 2 for s in spent) / (n - 1) if n > 1 else math.nan
+    return Cell(len(trials), n, mean, 1.96 * math.sqrt(variance / n) if n > 1 else math.nan)
+
+
+def in_parallel(fun: Callable[..., T], tasks: list[tuple[Any, ...]], jobs: int) -> list[T]:
+    """fun(*task) of every task, in order, with a progress bar."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"  # for the processes that are started now
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        futures = [pool.submit(fun, *task) for task in tasks]
+        return [f.result() for f in tqdm(futures, unit="trial", leave=False)]
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A table."""
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])

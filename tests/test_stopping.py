@@ -1,0 +1,104 @@
+"""Every stopping rule fires where it should, and not before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from saltus import Bool, Float, Int, Optimizer, Space, Stop
+from saltus.problems import reversed_ellipsoid_int
+from saltus.stopping import stop_reason
+
+
+def run(fun: Callable[[Any], float], space: Space, *, limit: int = 60000, **kwargs: Any) -> Optimizer:
+    optimizer = Optimizer(space, **kwargs)
+    while optimizer.stop is None and optimizer.evaluations < limit:
+        candidates = optimizer.ask()
+        optimizer.tell(candidates, [fun(c.params) for c in candidates])
+    return optimizer
+
+
+@pytest.mark.parametrize("strategy", ["dx-nes-ici", "cma-es-margin", "cma-es+leap+bias", "dx-nes-ic"])
+@pytest.mark.parametrize("offset", [0.0, 1e3, -1e-9])
+def test_an_integer_problem_stops_at_its_optimum(strategy: str, offset: float) -> None:
+    space = Space([Int(-10, 10)] * 3 + [Bool()] * 2)
+    optimizer = run(lambda x: float(((x - 1) ** 2).sum()) + offset, space, strategy=strategy, seed=1)
+    assert optimizer.stop in (Stop.FLAT, Stop.CONVERGED)
+    if strategy != "dx-nes-ic":
+        assert optimizer.best is not None
+        assert optimizer.best.value == offset
+    assert optimizer.evaluations < 5000
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("strategy", ["dx-nes-ici", "cma-es-margin"])
+def test_a_mixed_problem_stops_when_all_has_converged(strategy: str, offset: float) -> None:
+    space = Space([Float(-4, 4)] * 3 + [Int(-10, 10)] * 3)
+    fun = lambda x: float(((x - 1) ** 2).sum()) + offset  # noqa: E731
+    optimizer = run(fun, space, strategy=strategy, seed=2)
+    assert optimizer.stop in (Stop.FLAT, Stop.CONVERGED)
+    assert optimizer.best is not None
+    assert optimizer.best.value - offset < 1e-8
+
+
+def test_a_continuous_problem_converges() -> None:
+    optimizer = run(lambda x: float(x @ x), Space([Float(-3, 5)] * 4), seed=1)
+    assert optimizer.stop is Stop.CONVERGED
+    assert optimizer.best is not None
+    assert optimizer.best.value < 1e-20
+    far = run(lambda x: float(((x - 1e9) ** 2).sum()), Space([Float(init=1e9 + 5, scale=1)] * 2), seed=1)
+    assert far.stop in (Stop.CONVERGED, Stop.FLAT)  # the digits of 1e9 run out first
+
+
+def test_small_values_are_not_flat() -> None:
+    """An absolute tolerance would stop a function whose values are all tiny."""
+    optimizer = run(lambda x: 1e-30 * float(x @ x), Space([Float(-3, 5)] * 4), seed=1)
+    assert optimizer.stop is Stop.CONVERGED
+    assert optimizer.best is not None
+    assert optimizer.best.value < 1e-50
+
+
+def test_flat() -> None:
+    optimizer = run(lambda x: 7.0, Space([Float(-3, 5), Int(0, 9)]), seed=1)
+    assert optimizer.stop is Stop.FLAT
+    assert optimizer.evaluations < 1000
+
+
+def test_infeasible_everywhere() -> None:
+    optimizer = run(lambda x: math.inf, Space([Float(-3, 5), Int(0, 9)]), seed=1)
+    assert optimizer.stop is Stop.INFEASIBLE
+
+
+def test_unbounded_objective() -> None:
+    optimizer = run(lambda x: float(x.sum()), Space([Float()] * 3), seed=1)
+    assert optimizer.stop is Stop.DIVERGED
+
+
+@pytest.mark.parametrize(
+    ("axes", "reason"),
+    [([1.0, 1.0, 1e-15], Stop.CONDITION), ([1e-31, 1e-31, 1e-31], Stop.CONDITION), ([1.0, 1.0, 1e-13], None)],
+)
+def test_the_papers_limits_of_the_covariance(axes: list[float], reason: Stop | None) -> None:
+    optimizer = Optimizer(Space([Float()] * 3), seed=1)
+    state = replace(optimizer._state, axes=np.array(axes))
+    assert stop_reason(optimizer._log, state, optimizer._integers) is reason
+
+
+def test_integers_that_move_slowly_are_waited_for() -> None:
+    """The continuous variables converge long before the last integer has leapt home."""
+    N = 20
+    problem = reversed_ellipsoid_int(N)
+    space = Space([Float(-10, 10)] * (N // 2) + [Int(-10, 10)] * (N // 2))
+    for seed in (2, 9, 13, 19):
+        rng = np.random.default_rng([seed, N])
+        optimum = np.concatenate((rng.uniform(-8, 8, N // 2), rng.integers(-8, 9, N // 2)))
+        optimizer = Optimizer(space, seed=seed)
+        while optimizer.best is None or optimizer.best.value > 1e-10:
+            candidates = optimizer.ask()
+            optimizer.tell(candidates, problem.fun(np.array([c.params for c in candidates]) - optimum))
+            assert optimizer.stop is None
