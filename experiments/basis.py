@@ -1,6 +1,6 @@
 """Does the lazily refreshed eigenbasis cost evaluations? Exact and lazy DX-NES-ICI on the paper's functions.
 
-python -m experiments.basis [--trials 100] [--dims 20 40] [--jobs 2]
+python -m experiments.basis [--trials 100] [--dims 20 40 80] [--jobs 2]
 
 The paper's settings: its population sizes, mean uniform in [1, 3], sigma = 1, target 1e-10.
 """
@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from experiments.harness import Trial, in_parallel, markdown, summary
+from experiments.harness import Trial, in_parallel, markdown, publish, summary
 from saltus import Optimizer
 from saltus.problems import PAPER
 
@@ -49,7 +49,7 @@ def main() -> None:
     """Run all cells and compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--trials", type=int, default=100)
-    parser.add_argument("--dims", type=int, nargs="+", default=[20, 40])
+    parser.add_argument("--dims", type=int, nargs="+", default=[20, 40, 80])
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     cells = [(f, N, exact) for N in arguments.dims for f in range(len(PAPER)) for exact in (True, False)]
@@ -66,7 +66,7 @@ def main() -> None:
             rows.append(
                 [make(N).name, str(N), str(exact), str(lazy), f"{difference / exact.mean:+.1%}", agree]
             )
-    print(markdown(["function", "N", "exact", "lazy (default)", "difference", "within 95%"], rows))
+    publish("basis", markdown(["function", "N", "exact", "lazy (default)", "difference", "within 95%"], rows))
 
 
 if __name__ == "__main__":

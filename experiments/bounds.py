@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from experiments.harness import Trial, in_parallel, markdown, summary
+from experiments.harness import Trial, in_parallel, markdown, publish, summary
 from saltus import Float, Optimizer, Space
 from saltus import bounds as library
 from saltus.strategy import FloatArray
@@ -98,7 +98,7 @@ def main() -> None:
         for N in arguments.dims
         for place in PLACES
     ]
-    print(markdown(["N", "optimum", *WAYS], rows))
+    publish("bounds", markdown(["N", "optimum", *WAYS], rows))
 
 
 if __name__ == "__main__":

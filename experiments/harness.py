@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 import os
+import platform
+import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 from tqdm.auto import tqdm
 
+import saltus
+
 T = TypeVar("T")
+RESULTS = Path(__file__).parent / "results"
 
 
 class Trial(NamedTuple):
@@ -54,6 +62,15 @@ def in_parallel(fun: Callable[..., T], tasks: list[tuple[Any, ...]], jobs: int) 
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         futures = [pool.submit(fun, *task) for task in tasks]
         return [f.result() for f in tqdm(futures, unit="trial", leave=False)]
+
+
+def publish(name: str, text: str) -> None:
+    """Print a result, and keep it in experiments/results/ with what made it."""
+    made_by = " ".join(["python -m", f"experiments.{name}", *sys.argv[1:]])
+    versions = f"saltus {saltus.__version__}, NumPy {np.__version__}, Python {platform.python_version()}"
+    today = datetime.now(UTC).date()
+    (RESULTS / f"{name}.md").write_text(f"`{made_by}`, {today}, {versions}\n\n{text}\n")
+    print(text)
 
 
 def markdown(header: list[str], rows: list[list[str]]) -> str:

@@ -13,7 +13,7 @@ import argparse
 
 import numpy as np
 
-from experiments.harness import Trial, in_parallel, markdown, summary
+from experiments.harness import Trial, in_parallel, markdown, publish, summary
 from saltus import Float, Int, Optimizer, Space, variables
 from saltus.problems import ellipsoid_int, n_int_tablet, reversed_ellipsoid_int
 from saltus.strategy import FloatArray
@@ -62,7 +62,7 @@ def main() -> None:
         mean = np.mean([value for _, value in outcomes])
         text[cell] = f"{mean:.1f}" if cell[1] == "Rastrigin" else str(summary(t for t, _ in outcomes))
     rows = [[f, str(N), *(text[s, f, N] for s in SHARES)] for f in FUNCTIONS for N in arguments.dims]
-    print(markdown(["function", "N", *(f"{s:.0%}" for s in SHARES)], rows))
+    publish("scale", markdown(["function", "N", *(f"{s:.0%}" for s in SHARES)], rows))
 
 
 if __name__ == "__main__":
