@@ -10,10 +10,7 @@ from __future__ import annotations
 import argparse
 import math
 
-import numpy as np
-
-from experiments.harness import Trial, in_parallel, markdown, publish, summary
-from saltus import Optimizer
+from experiments.harness import Trial, in_parallel, markdown, paper_trial, publish, summary
 from saltus.problems import PAPER
 
 POPULATION = {
@@ -27,22 +24,7 @@ POPULATION = {
 def trial(function: int, N: int, exact: bool, seed: int) -> Trial:
     """One run at the paper's settings."""
     problem = PAPER[function](N)
-    rng = np.random.default_rng([seed, exact])
-    optimizer = Optimizer(
-        problem.space,
-        population=POPULATION[problem.name][N],
-        mean=problem.start(rng),
-        sigma=1.0,
-        seed=rng,
-        exact=exact,
-    )
-    while optimizer.evaluations < N * 10**4:
-        candidates = optimizer.ask()
-        values = problem.fun(np.array([c.params for c in candidates])).tolist()
-        optimizer.tell(candidates, values)
-        if min(values) < 1e-10:
-            return Trial(True, optimizer.evaluations)
-    return Trial(False, optimizer.evaluations)
+    return paper_trial(problem, POPULATION[problem.name][N], seed=2 * seed + exact, exact=exact)
 
 
 def main() -> None:

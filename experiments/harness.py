@@ -17,6 +17,8 @@ import numpy as np
 from tqdm.auto import tqdm
 
 import saltus
+from saltus import Stop
+from saltus.problems import Problem
 
 T = TypeVar("T")
 RESULTS = Path(__file__).parent / "results"
@@ -53,6 +55,21 @@ def summary(trials: Iterable[Trial]) -> Cell:
     mean = sum(spent) / n if n else math.nan
     variance = sum((s - mean) ** 2 for s in spent) / (n - 1) if n > 1 else math.nan
     return Cell(len(trials), n, mean, 1.96 * math.sqrt(variance / n) if n > 1 else math.nan)
+
+
+def paper_trial(problem: Problem, population: int, *, seed: int, **options: Any) -> Trial:
+    """One run of the paper's experiment: its first mean, sigma = 1, target 1e-10, budget N * 10^4."""
+    rng = np.random.default_rng(seed)
+    optimizer = saltus.Optimizer(
+        problem.space, population=population, mean=problem.start(rng), sigma=1.0, seed=rng, **options
+    )
+    while optimizer.evaluations < problem.space.dimension * 10**4 and optimizer.stop is not Stop.CONDITION:
+        candidates = optimizer.ask()
+        values = problem.fun(np.array([c.params for c in candidates])).tolist()
+        optimizer.tell(candidates, values)
+        if min(values) < 1e-10:
+            return Trial(True, optimizer.evaluations)
+    return Trial(False, optimizer.evaluations)
 
 
 def in_parallel(fun: Callable[..., T], tasks: list[tuple[Any, ...]], jobs: int) -> list[T]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,7 +84,7 @@ def test_unbounded_objective() -> None:
 )
 def test_the_papers_limits_of_the_covariance(axes: list[float], reason: Stop | None) -> None:
     optimizer = Optimizer(Space([Float()] * 3), seed=1)
-    state = replace(optimizer._state, axes=np.array(axes))
+    state = optimizer._state._replace(axes=np.array(axes))
     assert stop_reason(optimizer._log, state, optimizer._integers) is reason
 
 

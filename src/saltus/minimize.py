@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from copy import deepcopy
 from numbers import Real
 from typing import Any, Literal
 
@@ -228,7 +227,7 @@ class _Search:
         planned = stop is not Stop.INTERRUPTED and self.target is None
         return Result(
             x=None if best is None else best.x.copy(),
-            params=None if best is None else deepcopy(best.params),
+            params=None if best is None else best.params,
             fun=math.nan if best is None else self.sign * best.value,
             nfev=optimizer.evaluations,
             nit=optimizer.generation,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -54,7 +54,12 @@ class Best:
     value: float
     violation: float
     x: FloatArray
-    params: Params
+    _frame: Frame = field(repr=False, compare=False)
+
+    @property
+    def params(self) -> Params:
+        """The point as the objective got it."""
+        return self._frame.params_of(self.x)
 
     @property
     def feasible(self) -> bool:
@@ -80,7 +85,7 @@ class _Generation:
     def index(self, candidate: Candidate) -> int | None:
         """Where a candidate stands that was asked and not told, else None."""
         i = candidate.id - self.first_id
-        if not (0 <= i < self.asked and i in self.missing):
+        if i >= self.asked or i not in self.missing:
             return None
         own = self.candidates[i]
         return i if candidate is own or candidate == own else None
@@ -245,6 +250,8 @@ class Optimizer:
         for i in indices:
             value = g.values[i]
             violation = g.violations[i] if g.violations else 0.0
+            if not violation and key[1] < value < math.inf and not key[0]:
+                continue  # feasible, and worse than a feasible best: the common case
             if not (math.isfinite(value) if violation == 0 else violation < math.inf):
                 self.failures += 1
                 continue
@@ -253,8 +260,8 @@ class Optimizer:
                 key, winner = own, i
         if winner is not None:
             violation, value, id = key
-            x = g.x[winner].copy()  # from our own record: an objective may write into what it got
-            self.best = Best(id, value, violation, x, self._frame.params_of(x))
+            # from our own record: an objective may write into what it got
+            self.best = Best(id, value, violation, g.x[winner].copy(), self._frame)
 
     def _advance(self, g: _Generation) -> None:
         """A generation is complete: rank it and update the Gaussian."""
@@ -298,9 +305,7 @@ class Optimizer:
                 "values": g.values,
                 "violations": g.violations,
             }
-        best = None if self.best is None else plain.fields_of(self.best)
-        if best is not None:
-            del best["params"]  # they follow from x
+        best = self.best
         state: dict[str, Any] = plain.pack(
             {
                 "format": _FORMAT,
@@ -313,9 +318,9 @@ class Optimizer:
                 "exact": self._exact,
                 "counts": {name: getattr(self, name) for name in _COUNTS},
                 "stop": None if self.stop is None else self.stop.name,
-                "best": best,
-                "gaussian": plain.fields_of(self._state),
-                "log": plain.fields_of(self._log),
+                "best": None if best is None else [best.id, best.value, best.violation, best.x],
+                "gaussian": self._state._asdict(),
+                "log": self._log._asdict(),
                 "sampled": sampled,
                 "rng": plain.stream_state(self._rng),
             }
@@ -351,8 +356,9 @@ class Optimizer:
         self._log = plain.rebuilt(self._log, state["log"])
         self._rng = plain.stream_from(packed["rng"])
         if state["best"] is not None:
-            x = state["best"]["x"]
-            self.best = Best(**state["best"], params=self._frame.params_of(x))
+            id, value, violation, x = state["best"]
+            x = plain.shaped(x, (len(self.space),), "best")
+            self.best = Best(int(id), float(value), float(violation), x, self._frame)
         sampled = state["sampled"]
         if sampled is not None:
             g = self._generation = self._spread(sampled["z"])

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import base64
 import math
-from dataclasses import fields
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-T = TypeVar("T")
 _STREAMS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
@@ -51,19 +49,12 @@ def unpack(value: Any) -> Any:
     return value
 
 
-def fields_of(state: Any) -> dict[str, Any]:
-    """The fields of a (slotted, frozen) dataclass as a dict, not copied."""
-    return {f.name: getattr(state, f.name) for f in fields(state)}
-
-
-def rebuilt(like: T, values: dict[str, Any]) -> T:
-    """A dataclass like `like` with these values, which must have the same names and array shapes."""
-    old = fields_of(like)
+def rebuilt(like: Any, values: dict[str, Any]) -> Any:
+    """A named tuple like `like` with these values, which must have the same names and array shapes."""
+    old = like._asdict()
     if old.keys() != values.keys():
         raise ValueError(f"state: expected {', '.join(old)}, got {', '.join(values)}")
-    for name, before in old.items():
-        values[name] = _alike(before, values[name], name)
-    return type(like)(**values)
+    return like._replace(**{name: _alike(old[name], values[name], name) for name in old})
 
 
 def _alike(before: Any, value: Any, name: str) -> Any:

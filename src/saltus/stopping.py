@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +20,7 @@ LARGEST_SD = 1e10
 SAME_VALUE = 1e-13
 
 
-@dataclass(frozen=True, slots=True)
-class RunLog:
+class RunLog(NamedTuple):
     """What the stopping rules remember of a run."""
 
     patience: int  # generations without news until something counts as settled

@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from experiments.harness import Trial, summary
-from saltus import Optimizer
+from experiments.harness import Trial, paper_trial, summary
 from saltus.problems import PAPER
 
 pytestmark = pytest.mark.slow
 
 
 def trial(function: int, strategy: str, population: int, seed: int) -> Trial:
-    """One run of the paper's experiment; its limits of the covariance end a run too."""
-    N = 20
-    problem = PAPER[function](N)
-    rng = np.random.default_rng(seed)
-    optimizer = Optimizer(
-        problem.space,
-        strategy=strategy,
-        population=population,
-        mean=problem.start(rng),
-        sigma=1.0,
-        seed=rng,
-    )
-    while optimizer.evaluations < N * 10**4:
-        candidates = optimizer.ask()
-        values = problem.fun(np.array([c.params for c in candidates])).tolist()
-        optimizer.tell(candidates, values)
-        if min(values) < 1e-10:
-            return Trial(True, optimizer.evaluations)
-    return Trial(False, optimizer.evaluations)
+    return paper_trial(PAPER[function](20), population, seed=seed, strategy=strategy)
 
 
 @pytest.mark.parametrize(

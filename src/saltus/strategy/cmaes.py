@@ -40,8 +40,7 @@ class Constants:
     refresh: int  # generations between two refreshes of V
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """The Gaussian and its evolution paths; C is V diag(axes) V^T as of the last refresh."""
 
     m: FloatArray

@@ -51,8 +51,7 @@ class Constants:
     refresh: int  # generations between two refreshes of V
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """The Gaussian and its evolution path; B = V W."""
 
     m: FloatArray
@@ -170,10 +169,8 @@ def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
     along_axes = z @ s.W.T
     y = along_axes @ s.V.T
     step = s.sigma * y
-    half = len(z)
-    x = np.empty((2 * half, c.N))
-    np.add(s.m, step, out=x[:half])  # l. 5
-    np.subtract(s.m, step, out=x[half:])
+    x = np.concatenate((step, -step))
+    x += s.m  # l. 5
     return Cloud(z, along_axes, y, x)
 
 

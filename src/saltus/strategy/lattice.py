@@ -92,14 +92,6 @@ class Lattice:
             k[..., self._uneven] = self._thresholds.count_below(x[..., self._uneven])
         return k
 
-    def interval(self, x: FloatArray, reach: FloatArray) -> FloatArray:
-        """Plateaus of x - reach, x + reach and x, as three rows; x is one point."""
-        points = np.empty((3, self.size))
-        np.subtract(x, reach, out=points[0])
-        np.add(x, reach, out=points[1])
-        points[2] = x
-        return self.plateau(points)
-
     def value(self, plateau: FloatArray) -> FloatArray:
         """The value that stands for a plateau."""
         x = self._step * plateau

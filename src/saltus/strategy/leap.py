@@ -22,8 +22,9 @@ def quantile(alpha: float) -> float:
 
 def resolution(lattice: Lattice, m: FloatArray, ci: FloatArray) -> FloatArray:
     """Res_j: the number of thresholds in [m_j - CI_j, m_j + CI_j)."""
-    below, above, _ = lattice.interval(m, ci)
-    return np.asarray(above - below)
+    count = lattice.plateau(m + ci)
+    count -= lattice.plateau(m - ci)
+    return count
 
 
 class Boundary(NamedTuple):
@@ -53,17 +54,17 @@ class Leap(Round):
             return step
         away = (step < 0.0) == (m < memory.close)  # l. 16
         away &= memory.settled
-        return np.asarray((1.0 + away) * step)  # l. 14, l. 17: eta_m times the step
+        return np.add(step, step, out=step, where=away)  # l. 14, l. 17: eta_m = 2 there, 1 elsewhere
 
     def corrected(
         self, lattice: Lattice, alpha: float, memory: Boundary, m: FloatArray, sd: FloatArray
     ) -> tuple[FloatArray, Boundary]:
         """Lines 26-36 of Algorithm 1: leap, or correct the mean on an outer plateau."""
         ci = quantile(alpha) * sd
-        below, above, plateau = lattice.interval(m, ci)
-        thresholds = above - below  # Res
+        thresholds = resolution(lattice, m, ci)
         trapped = thresholds == 0.0  # l. 27
         if np.count_nonzero(trapped):
+            plateau = lattice.plateau(m)
             back = m <= memory.close  # l. 30
             back |= plateau == lattice.last  # l. 28: the topmost plateau has a threshold below only,
             back &= plateau > 0.0  # the lowest one above only

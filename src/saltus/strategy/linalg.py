@@ -2,7 +2,7 @@
 
 Mirrored candidates share z z^T, so the gradient of B is S = Z^T diag(a) Z with Z the lambda/2 drawn z and a
 the weights of a pair added up. Its rank is at most lambda/2, and so is that of exp(S) - I. The small
-factorisations call LAPACK directly: at these sizes the usual wrappers cost more than the work.
+eigenproblems call LAPACK directly: at these sizes the usual wrappers cost more than the work.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from .lattice import FloatArray
 def expm1_factors(a: FloatArray, gram: FloatArray) -> tuple[FloatArray, FloatArray]:
     """T and e with exp(Z^T diag(a) Z) = I + R^T diag(e) R, where R = T Z and gram = Z Z^T.
 
-    With gram = L L^T, the rows of L^-1 Z are orthonormal and S = (L^-1 Z)^T (L^T diag(a) L) (L^-1 Z); the
-    eigenvectors U of the small matrix in the middle then give T = U^T L^-1.
+    Eigenvectors of S = Z^T diag(a) Z are Z^T c with diag(a) gram c = d c: a small symmetric-definite
+    eigenproblem. LAPACK scales its solutions to c^T gram c = 1, which makes the rows of R orthonormal.
     """
-    L, _ = lapack.dpotrf(gram, lower=1)  # gram of independent z: positive definite
-    middle = (L.T * a) @ L
-    d, U = eigh(middle)
-    inverse, _ = lapack.dtrtri(L, lower=1)
-    return U.T @ inverse, np.expm1(d)
+    d, C, failed = lapack.dsygvd(np.diag(a), gram, itype=2)
+    if failed:
+        raise np.linalg.LinAlgError("the drawn z are not finite, or not independent")
+    return C.T, np.expm1(d)
 
 
 def expm1_symmetric(s: FloatArray) -> FloatArray:
