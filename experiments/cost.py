@@ -155,10 +155,12 @@ def measure(N: int, rounds: int) -> dict[str, float]:
     """Median microseconds per generation of each method; a round is a stretch of generations of each."""
     methods = {k: v for k, v in METHODS.items() if N <= PEERS_UP_TO or k.startswith("saltus")}
     streams = {name: start(N) for name, start in methods.items()}
-    # long enough that steps taken only every N/4 generations are seen at their share
-    stretch = {name: max(8, N // 4) if name.startswith("saltus") else 4 for name in methods}
+    # long enough that a round holds every step that is taken only now and then: the refresh of an
+    # eigenbasis, every N/2 generations in ours, about every N/20 in pycma, every one in the others
+    stretch = {name: max(8, N // 2) if name.startswith("saltus") else 4 for name in methods}
+    stretch["pycma"] = max(8, N // 8)
     for name, stream in streams.items():
-        for _ in range(2 * stretch[name]):
+        for _ in range(stretch[name]):
             next(stream)
     times: dict[str, list[float]] = {name: [] for name in methods}
     for _ in range(rounds):
@@ -206,7 +208,7 @@ def main() -> None:
     warnings.simplefilter("ignore")  # the peers' own
     results = {}
     for N in arguments.dims:
-        results[N] = measure(N, arguments.rounds)
+        results[N] = measure(N, arguments.rounds if N < 300 else max(3, arguments.rounds // 3))
         own = results[N]["saltus dx-nes-ici"]
         print(f"N={N}: {own:.0f} us a generation", flush=True)
     print("\nmicroseconds a generation (times slower than saltus dx-nes-ici)\n")

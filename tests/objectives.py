@@ -29,6 +29,34 @@ def fails_sometimes(p: dict[str, Any]) -> float:
     return bowl(p)
 
 
+class Untransportable(Exception):
+    """Pickles, but does not unpickle."""
+
+    def __init__(self, code: int, what: str) -> None:
+        super().__init__(f"{code}: {what}")
+
+
+def fails_with_its_own_exception(p: dict[str, Any]) -> float:
+    if p["k"] % 5 == 4:
+        raise Untransportable(3, "bad mesh")
+    return bowl(p)
+
+
+def first_is_slow(p: dict[str, Any]) -> float:
+    """The first evaluation of a process takes a second, the others 20 ms."""
+    time.sleep(0.02 if hasattr(first_is_slow, "called") else 1.0)
+    first_is_slow.called = True  # type: ignore[attr-defined]
+    return bowl(p)
+
+
+def overwrites(p: dict[str, Any]) -> float:
+    k = p["k"]
+    p.clear()
+    if k % 5 == 4:
+        raise ArithmeticError("after writing")
+    return float(k)
+
+
 def returns_nothing(p: dict[str, Any]) -> None:
     return None
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import os
+import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,9 +13,8 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, OptimizeResult
 
-from saltus import Float, Int, ObjectiveError, Optimizer, Result, Space, Stop, minimize
+from saltus import Float, Int, ObjectiveError, Optimizer, Result, Space, Stop, WorkerError, minimize
 from saltus.problems import ellipsoid_int, sphere_one_max
-from saltus.workers import WorkerError
 
 from . import objectives
 from .objectives import SPACE, bowl, constrained, fails_sometimes, slow_bowl
@@ -101,7 +102,7 @@ def test_restarts_escape_a_local_optimum() -> None:
         assert minimize(two_valleys, SPACE, budget=4000, target=1e-6, seed=seed).success
 
 
-@pytest.mark.parametrize("fun", [bowl, fails_sometimes, constrained])
+@pytest.mark.parametrize("fun", [bowl, fails_sometimes, constrained, objectives.fails_with_its_own_exception])
 def test_workers_change_nothing(fun: Any) -> None:
     kwargs: dict[str, Any] = {"budget": 150, "seed": 7, "target": 1e-3, "on_error": "infeasible"}
     alone = minimize(fun, SPACE, **kwargs)
@@ -113,9 +114,11 @@ def test_workers_change_nothing(fun: Any) -> None:
 
 
 def test_workers_have_one_blas_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "8")
     assert minimize(objectives.blas_threads, SPACE, budget=4, workers=2, seed=1).fun == 1.0
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "8"
+    assert "OMP_NUM_THREADS" not in os.environ
 
 
 def test_an_exception_is_raised_with_its_cause_and_the_state() -> None:
@@ -131,6 +134,21 @@ def test_an_exception_is_raised_with_its_cause_and_the_state() -> None:
         assert not optimizer.pending
 
 
+def test_an_exception_that_cannot_travel_is_described() -> None:
+    with pytest.raises(ObjectiveError, match="3: bad mesh") as caught:
+        minimize(objectives.fails_with_its_own_exception, SPACE, budget=400, seed=1, workers=2)
+    assert "fails_with_its_own_exception" in str(caught.value.__cause__)  # its traceback
+
+
+def test_an_error_survives_pickle_and_shows_the_point_as_it_was() -> None:
+    with pytest.raises(ObjectiveError, match="after writing") as caught:
+        minimize(objectives.overwrites, SPACE, budget=400, seed=1)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    assert again.params == caught.value.params == again.optimizer.pending[0].params
+    assert set(again.params) == {"x", "k", "on"}
+
+
 def test_failures_can_be_counted_instead() -> None:
     result = minimize(fails_sometimes, SPACE, budget=600, target=1e-4, seed=1, on_error="infeasible")
     assert result.success
@@ -143,6 +161,12 @@ def test_constraints() -> None:
     assert result.success
     assert result.params["k"] == 10
     assert result.violation == 0
+
+    switch = minimize(lambda p: (bowl(p), [np.bool_(p["k"] < 10)]), SPACE, budget=2000, seed=2, target=9.1)
+    assert switch.success
+
+    unknown = minimize(lambda p: (math.nan, 1.0), SPACE, budget=20, seed=1, maximize=True)
+    assert math.isnan(unknown.fun)
 
     nowhere = minimize(lambda p: (bowl(p), 1.0 + p["k"]), SPACE, budget=300, seed=1)
     assert not nowhere.success
@@ -180,6 +204,14 @@ def test_max_seconds() -> None:
     result = minimize(slow_bowl, SPACE, budget=10**6, seed=1, max_seconds=0.2)
     assert result.stop is Stop.SECONDS
     assert 0 < result.nfev < 10**5
+
+
+def test_max_seconds_with_workers_waits_only_for_what_has_begun() -> None:
+    kwargs: dict[str, Any] = {"budget": 10**6, "seed": 1, "population": 60}
+    result = minimize(objectives.first_is_slow, SPACE, max_seconds=0.3, workers=2, **kwargs)
+    assert result.stop is Stop.SECONDS
+    assert 1 <= result.nfev <= 4  # two running and what the pool had already handed over
+    assert minimize(bowl, SPACE, max_seconds=0, **kwargs).nfev == 0
 
 
 def test_ctrl_c_keeps_what_was_found() -> None:
@@ -224,6 +256,9 @@ def test_scipys_form() -> None:
     [
         ({"budget": 0}, "budget must be a positive whole number"),
         ({"budget": 2.5}, "budget must be a positive whole number"),
+        ({"budget": math.inf}, "budget must be a positive whole number"),
+        ({"budget": math.nan}, "budget must be a positive whole number"),
+        ({"strategy": ["x"]}, "strategy must be one of"),
         ({"workers": 0}, "workers must be a positive whole number"),
         ({"workers": 2, "executor": ThreadPoolExecutor(1)}, "either workers or executor"),
         ({"executor": 3}, "submit"),
@@ -244,8 +279,15 @@ def test_more_bad_arguments() -> None:
         minimize(3, SPACE)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="must be finite"):
         minimize(bowl, bounds=[(0, None)], integrality=[1])
-    with pytest.raises(ValueError, match="sequence of pairs"):
-        minimize(bowl, bounds=[1, 2])
+    for bounds in ([1, 2], 5):
+        with pytest.raises(ValueError, match="sequence of pairs"):
+            minimize(bowl, bounds=bounds)
+    with pytest.raises(ValueError, match="hold no integer"):
+        minimize(bowl, bounds=[(0.2, 0.8)], integrality=True)
+    with pytest.raises(ValueError, match="must have 3 entries"):
+        minimize(bowl, bounds=[(0, 1)] * 3, integrality=[True, False])
+    with pytest.raises(TypeError, match="bounds as for SciPy"):
+        minimize(bowl, [(0, 1)])  # type: ignore[arg-type]
     with pytest.raises(ObjectiveError, match="does the objective return something"):
         minimize(objectives.returns_nothing, SPACE, budget=10)
     with pytest.raises(ObjectiveError, match="a number or \\(number, violation\\)"):
@@ -258,8 +300,10 @@ def test_an_objective_that_cannot_be_sent() -> None:
 
 
 def test_a_worker_that_dies_is_reported() -> None:
-    with pytest.raises(WorkerError, match="ended abruptly"):
+    with pytest.raises(WorkerError, match="ended abruptly") as caught:
         minimize(objectives.kills_its_process, SPACE, budget=20, workers=2, on_error="infeasible")
+    assert caught.value.optimizer is not None
+    assert len(caught.value.optimizer.pending) > 0
 
 
 def test_a_script_without_main_guard_is_told_so(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 import pickle
 import random
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,8 @@ def test_wrong_tells_change_nothing() -> None:
         (candidates[1], 1.0, "much", "violation must be a real number"),
         (candidates[1:3], [1.0, 2.0], [1.0], "violation for each of 2"),
         (candidates[1].params, 1.0, None, "tell takes what ask gave"),
+        (5, 1.0, None, "tell takes what ask gave"),
+        (candidates[1], np.array("3.5"), None, "real number"),
     ]
     for told, values, violation, words in bad:
         with pytest.raises((ValueError, TypeError), match=words):
@@ -210,6 +213,44 @@ def test_restore_other_bit_generators() -> None:
         trace(optimizer, 2)
         restored = Optimizer.restore(json.loads(json.dumps(optimizer.state())))
         assert trace(restored, 3) == trace(optimizer, 3)
+
+
+def test_copy_and_pickle_go_on_alike() -> None:
+    optimizer = Optimizer(SPACE, seed=1)
+    trace(optimizer, 3)
+    optimizer.ask(2)
+    for other in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
+        assert other.state() == optimizer.state()
+
+
+def test_restore_with_the_space_keeps_the_very_values() -> None:
+    space = Space({"v": Ordinal([Fraction(1, 3), Fraction(1, 2), 2])})
+    state = json.loads(json.dumps(Optimizer(space, seed=1).state()))
+    kinds = {type(c.params["v"]) for c in Optimizer.restore(state, space).ask()}
+    assert Fraction in kinds
+    assert Fraction not in {type(c.params["v"]) for c in Optimizer.restore(state).ask()}
+    with pytest.raises(ValueError, match="another space"):
+        Optimizer.restore(state, SPACE)
+
+
+def test_the_best_is_the_optimizers_own() -> None:
+    optimizer = Optimizer(SPACE, seed=1)
+    trace(optimizer, 2)
+    assert optimizer.best is not None
+    with pytest.raises(ValueError, match="read-only"):
+        optimizer.best.x[0] = 7.0
+    optimizer.best.params.clear()
+    assert optimizer.best.params
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_going_on_long_after_the_stop_does_no_harm(strategy: str) -> None:
+    optimizer = Optimizer(Space([Int(-5, 5)] * 3 + [Float(-1, 1)]), strategy=strategy, seed=1)
+    for _ in range(6000):
+        candidates = optimizer.ask()
+        points = np.array([c.params for c in candidates])
+        assert np.all(np.isfinite(points))
+        optimizer.tell(candidates, ((points - 0.2) ** 2).sum(1))
 
 
 def test_broken_states_are_refused() -> None:

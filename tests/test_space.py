@@ -147,6 +147,32 @@ def test_mean_and_sigma_in_the_users_units() -> None:
     assert spreads[2] == pytest.approx(math.log(2))  # one standard deviation up is 0.02
 
 
+def test_one_sided_logs() -> None:
+    for scale in (10.0, 1000.0):
+        by_scale = Frame(Space([Float(1, log=True, scale=scale)]))
+        by_sigma = Frame(Space([Float(1, log=True)]), sigma=scale)
+        for frame in (by_scale, by_sigma):
+            np.testing.assert_allclose(frame.unrounded(frame.m), 1 + scale)
+    far = Frame(Space({"x": Float(1, log=True)}))
+    points = far.decode(np.array([[1e5]]), np.empty((1, 0)))
+    assert math.isfinite(points.params[0]["x"])
+
+
+def test_the_mean_of_a_frame_is_a_valid_mean() -> None:
+    space = Space([Float(1e-5, 0.1, log=True), Float(0.3, 0.9)])
+    for mean in ([0.1, 0.9], [1e-5, 0.3]):
+        frame = Frame(space, mean)
+        Frame(space, frame.unrounded(frame.m))
+
+
+@pytest.mark.parametrize("limits", [(0, 2**50), (-(2**50), 2**50), (2**50 - 10, 2**50)])
+def test_the_largest_integers_are_told_apart(limits: tuple[int, int]) -> None:
+    frame = Frame(Space([Int(*limits)]))
+    for value in [limits[1] - k for k in range(11)] + [limits[0] + k for k in range(11)]:
+        coordinate = frame.encode(np.array([float(value)]))[None, :]
+        assert frame.decode(coordinate, frame.lattice.plateau(coordinate)).x[0, 0] == value
+
+
 def test_order_of_kinds_does_not_matter() -> None:
     a = Frame(Space([Int(0, 4), Float(0, 1), Bool(), Float(5, 6)]))
     b = Frame(Space([Float(0, 1), Float(5, 6), Int(0, 4), Bool()]))
@@ -160,7 +186,7 @@ def test_order_of_kinds_does_not_matter() -> None:
         (lambda: Float(2, 1), "low must not exceed high"),
         (lambda: Float(0, 1, log=True), "log=True needs low > 0"),
         (lambda: Float(math.nan, 1), "must be a number"),
-        (lambda: Float(anything("a"), 1), "must be a number, got 'a'"),
+        (lambda: Float(anything("a"), 1), "must be a number that a float can hold, got 'a'"),
         (lambda: Float(math.inf, None), "must be finite or None"),
         (lambda: Float(0, 1, init=2), r"init must lie in \[0, 1\], got 2"),
         (lambda: Float(0, 1, scale=0), "scale must be positive"),
@@ -168,7 +194,9 @@ def test_order_of_kinds_does_not_matter() -> None:
         (lambda: Int(3, 1), "low must not exceed high"),
         (lambda: Int(0, 10, log=True), "log=True needs low >= 1"),
         (lambda: Int(1, 10**9, log=True), "use Float"),
-        (lambda: Int(0, 2**60), r"\+-2\*\*53"),
+        (lambda: Int(0, 2**60), r"\+-2\*\*50"),
+        (lambda: Int(True, 3), "must be a whole number, got True"),
+        (lambda: Float(0, 10**400), "a float can hold"),
         (lambda: Ordinal([]), "at least one"),
         (lambda: Ordinal([1, 1]), "increase strictly"),
         (lambda: Ordinal(["a"]), "must be a number"),

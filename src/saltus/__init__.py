@@ -7,6 +7,7 @@ from .result import History, Result, Stop
 from .space import Space
 from .strategy import STRATEGIES
 from .variables import Bool, Float, Int, Ordinal
+from .workers import WorkerError
 
 __all__ = [
     "STRATEGIES",
@@ -22,6 +23,7 @@ __all__ = [
     "Result",
     "Space",
     "Stop",
+    "WorkerError",
     "__version__",
     "minimize",
 ]

@@ -17,7 +17,7 @@ from .progress import Progress
 from .result import History, Result, Stop
 from .space import PerVariable, Space
 from .variables import Float, Int, Variable
-from .workers import Batch, Objective, Outcome, Submit, evaluating
+from .workers import Batch, Objective, Outcome, Submit, WorkerError, evaluating
 
 Callback = Callable[[Result], Any]
 
@@ -38,6 +38,11 @@ class ObjectiveError(RuntimeError):
         self.params = candidate.params
         self.optimizer = optimizer
         self.error = error
+        self._made_of = (candidate, optimizer, error)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle: an error may come out of another process."""
+        return ObjectiveError, self._made_of
 
 
 def minimize(
@@ -78,9 +83,10 @@ def minimize(
         space: the variables; or give `bounds` (and `integrality`) as for SciPy.
         budget: evaluations at most; default 1000 for each dimension.
         target: stop at a value this good.
-        max_seconds: begin no evaluation after this time.
+        max_seconds: begin no evaluation after this time; what a worker has begun is waited for.
         strategy, population, margin, mean, sigma, seed: as for `Optimizer`.
-        workers: processes for the evaluations; -1 takes all cores. The result does not depend on it.
+        workers: processes for the evaluations, with one BLAS thread each; -1 takes all cores. The
+            result does not depend on it. If a process dies, a WorkerError carries the optimizer.
         executor: evaluate there instead: anything with `submit`, such as a Dask executor.
         callback: called with an intermediate Result after each generation; it stops the search by
             returning True or raising StopIteration.
@@ -116,7 +122,7 @@ def minimize(
     )
     if budget is None:
         budget = 1000 * space.dimension
-    if not isinstance(budget, Real) or isinstance(budget, bool) or budget != int(budget) or budget < 1:
+    if isinstance(budget, bool) or not isinstance(budget, Real) or budget < 1 or budget % 1 != 0:
         raise ValueError(f"budget must be a positive whole number, got {budget!r}")
     for name, value in (("target", target), ("max_seconds", max_seconds)):
         if value is not None and (not isinstance(value, Real) or math.isnan(value)):
@@ -166,15 +172,17 @@ class _Search:
                     self.optimizer.restart()
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
+        except WorkerError as error:
+            error.optimizer = self.optimizer
+            raise
 
     def _generation(self, submit: Submit, bar: Progress) -> Stop | None:
         """Evaluate one generation, or what the budget leaves of it."""
         optimizer = self.optimizer
         population = optimizer.population
-        batch = Batch(submit, optimizer.ask(self.budget - optimizer.evaluations))
+        batch = Batch(submit, optimizer.ask(self.budget - optimizer.evaluations), self.deadline)
         values: list[float] = []
         failed: ObjectiveError | None = None
-        late = False
         for candidate, outcome in batch:
             if isinstance(outcome, Exception):
                 if self.on_error == "raise":
@@ -190,9 +198,6 @@ class _Search:
             if self._reached_target():
                 batch.withdraw()
                 break
-            if not late and time.monotonic() > self.deadline:
-                late = True
-                batch.withdraw()
         if failed is not None:
             raise failed from failed.error
         best = optimizer.best
@@ -206,7 +211,7 @@ class _Search:
         )
         if self._reached_target():
             return Stop.TARGET
-        if late:
+        if batch.late:
             return Stop.SECONDS
         return Stop.BUDGET if optimizer.evaluations >= self.budget else None
 
@@ -248,9 +253,11 @@ def space_from_bounds(bounds: Any, integrality: Any = None) -> Space:
     """
     if hasattr(bounds, "lb") and hasattr(bounds, "ub"):
         bounds = list(zip(*np.broadcast_arrays(bounds.lb, bounds.ub), strict=True))
-    pairs = list(bounds)
+    pairs = list(bounds) if np.ndim(bounds) else []
     if not pairs or any(np.ndim(pair) != 1 or len(pair) != 2 for pair in pairs):
         raise ValueError(f"bounds must be a sequence of pairs (low, high), got {bounds!r}")
+    if np.ndim(integrality) and len(integrality) != len(pairs):
+        raise ValueError(f"integrality must have {len(pairs)} entries as bounds has, got {len(integrality)}")
     whole = np.broadcast_to(False if integrality is None else integrality, len(pairs))
     variables: list[Variable] = []
     for i, ((low, high), is_int) in enumerate(zip(pairs, whole.tolist(), strict=True)):
@@ -258,6 +265,8 @@ def space_from_bounds(bounds: Any, integrality: Any = None) -> Space:
             variables.append(Float(low, high))
         elif low is None or high is None or not math.isfinite(high - low):
             raise ValueError(f"bounds of integer variable {i} must be finite, got ({low}, {high})")
+        elif math.ceil(low) > math.floor(high):
+            raise ValueError(f"bounds of integer variable {i} hold no integer, got ({low}, {high})")
         else:
             variables.append(Int(math.ceil(low), math.floor(high)))
     return Space(variables)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
@@ -46,7 +46,7 @@ class Candidate:
         return hash(self.id)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Best:
     """The best evaluation so far: feasible if `violation` is 0, else the least violated."""
 
@@ -137,7 +137,10 @@ class Optimizer:
             exact: refresh the eigenbasis every generation, as the paper does: slower, for parity.
         """
         if not isinstance(space, Space):
-            raise TypeError(f"space must be a Space, got {type(space).__name__}")
+            raise TypeError(
+                f"space must be a Space, got {type(space).__name__}; write Space({{...}}) or Space([...]), "
+                "and bounds as for SciPy as minimize(fun, bounds=...)"
+            )
         chosen = by_name(strategy)
         self.space = space
         self.strategy = strategy
@@ -226,6 +229,8 @@ class Optimizer:
         """The generation and the places of candidates that may be told."""
         g = self._generation
         indices = []
+        if not isinstance(candidates, Iterable):
+            raise TypeError(f"tell takes what ask gave, candidates, got {type(candidates).__name__}")
         for c in candidates:
             if not isinstance(c, Candidate):
                 raise TypeError(f"tell takes what ask gave, a Candidate, got {type(c).__name__}")
@@ -245,7 +250,9 @@ class Optimizer:
     def _note(self, g: _Generation, indices: list[int]) -> None:
         """Keep the best; of equals the first asked, so that the order of telling does not matter."""
         best = self.best
-        key = (math.inf, math.inf, 0) if best is None else (best.violation, best.value, best.id)
+        key = (math.inf, math.inf, 0)
+        if best is not None:
+            key = (best.violation, best.value if math.isfinite(best.value) else math.inf, best.id)
         winner = None
         for i in indices:
             value = g.values[i]
@@ -259,9 +266,9 @@ class Optimizer:
             if own < key:
                 key, winner = own, i
         if winner is not None:
-            violation, value, id = key
-            # from our own record: an objective may write into what it got
-            self.best = Best(id, value, violation, g.x[winner].copy(), self._frame)
+            x = g.x[winner].copy()  # from our own record: who evaluates may write into params
+            x.setflags(write=False)
+            self.best = Best(key[2], g.values[winner], key[0], x, self._frame)
 
     def _advance(self, g: _Generation) -> None:
         """A generation is complete: rank it and update the Gaussian."""
@@ -327,21 +334,31 @@ class Optimizer:
         )
         return state
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: the state and the space."""
+        return Optimizer.restore, (self.state(), self.space)
+
     @classmethod
-    def restore(cls, state: Mapping[str, Any]) -> Optimizer:
-        """The optimizer whose `state()` this is; what was asked and not told is in `pending`."""
+    def restore(cls, state: Mapping[str, Any], space: Space | None = None) -> Optimizer:
+        """The optimizer whose `state()` this is; what was asked and not told is in `pending`.
+
+        The state describes the space too, with values of an Ordinal as plain ints and floats. If they were
+        of another type (`np.float32`, `Fraction`) and that matters, give the same space again.
+        """
         try:
-            return cls._restored(state)
+            return cls._restored(state, space)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a state of a Saltus optimizer: {error!r}") from error
 
     @classmethod
-    def _restored(cls, packed: Mapping[str, Any]) -> Optimizer:
+    def _restored(cls, packed: Mapping[str, Any], space: Space | None) -> Optimizer:
         if packed.get("format") != _FORMAT:
             raise ValueError(f"state: this version reads format {_FORMAT}, got {packed.get('format')!r}")
         state = plain.unpack(dict(packed))
+        if space is not None and space.to_plain() != state["space"]:
+            raise ValueError("state: it belongs to another space than the one given")
         self = cls(
-            Space.from_plain(state["space"]),
+            Space.from_plain(state["space"]) if space is None else space,
             strategy=state["strategy"],
             population=state["population"],
             margin=state["margin"],
@@ -358,6 +375,7 @@ class Optimizer:
         if state["best"] is not None:
             id, value, violation, x = state["best"]
             x = plain.shaped(x, (len(self.space),), "best")
+            x.setflags(write=False)
             self.best = Best(int(id), float(value), float(violation), x, self._frame)
         sampled = state["sampled"]
         if sampled is not None:
@@ -401,13 +419,15 @@ def as_number(what: str, value: Any) -> float:
     """A float, from any real number or one-element array; anything else is a clear TypeError."""
     if type(value) is float:
         return value
-    if isinstance(value, Real) or (isinstance(value, np.ndarray) and value.size == 1):
+    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "fiub":
+        return float(value.item())
+    if isinstance(value, Real | np.bool_):
         try:
-            return float(value.item() if isinstance(value, np.ndarray) else value)
-        except (TypeError, ValueError, OverflowError):
+            return float(value)
+        except OverflowError:
             pass
-    hint = "; does the objective return something?" if value is None else ""
-    raise TypeError(f"{what} must be a real number, got {value!r}{hint}")
+    hint = "does the objective return something?" if value is None else "float(...) may help"
+    raise TypeError(f"{what} must be a real number, got {value!r}; {hint}")
 
 
 def _same(a: Params, b: Params) -> bool:

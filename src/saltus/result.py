@@ -75,7 +75,7 @@ class History:
         return self._column(3)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """The outcome of `minimize`.
 

@@ -22,6 +22,7 @@ from .variables import Bool, Float, Int, Ordinal, Variable
 Params = Any  # a dict for Space({...}), a 1-D array for Space([...])
 PerVariable = float | Sequence[float] | Mapping[str, float] | FloatArray | None
 
+_LARGEST_LOG = math.log(np.finfo(np.float64).max)
 _KINDS: dict[str, type[Variable]] = {kind.__name__: kind for kind in (Float, Int, Ordinal, Bool)}
 
 
@@ -85,7 +86,7 @@ class Space:
         return f"Space({dict(zip(self.names, self.variables, strict=True))!r})"
 
     def to_plain(self) -> dict[str, Any]:
-        """The space as JSON-able data."""
+        """The space as JSON-able data; values of Ordinal become plain ints and floats."""
         rows = []
         for variable in self.variables:
             row = dataclasses.asdict(variable)  # type: ignore[call-overload]  # each kind is one
@@ -165,7 +166,7 @@ class Frame:
         """The user's points, from internal coordinates and the plateaus of their integer ones."""
         u = self._fold(x[:, : self.n_co] * self._scale[: self.n_co])
         if self._logs.size:
-            values = np.exp(u[:, self._logs])
+            values = np.exp(np.minimum(u[:, self._logs], _LARGEST_LOG))
             u[:, self._logs] = np.minimum(np.maximum(values, self._log_low), self._log_high)
         numbers = np.empty((len(x), len(self.space)))
         numbers[:, self._continuous_columns] = u
@@ -189,8 +190,11 @@ class Frame:
         """One internal point in the user's order and units, integers not rounded."""
         u = x * self._scale
         u[: self.n_co] = self._fold(u[None, : self.n_co])[0]
-        logs = [v.log for v in self._variables]
-        return self._in_user_order(np.where(logs, np.exp(np.where(logs, u, 0.0)), u))
+        logs = np.array([v.log for v in self._variables])
+        u[logs] = np.exp(np.minimum(u[logs], _LARGEST_LOG))
+        low, high = np.array([v.range() for v in self._variables[: self.n_co]]).reshape(-1, 2).T
+        u[: self.n_co] = np.clip(u[: self.n_co], low, high)  # exp rounds
+        return self._in_user_order(u)
 
     def spreads(self, sd: FloatArray) -> FloatArray:
         """Standard deviations in the user's order; of the logarithm where that is the coordinate."""

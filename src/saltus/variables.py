@@ -9,8 +9,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,25 +20,25 @@ from .strategy import FloatArray
 
 # The first standard deviation, as a share of a variable's range: docs/choices.md, experiments/scale.py.
 DEFAULT_SHARE = 0.2
-_LARGEST_INT = 2**53  # up to here floats tell neighbouring integers apart
+_LARGEST_INT = 2**50  # up to here internal coordinates tell neighbouring integers apart
 _LARGEST_TABLE = 2_000_000
 
 
 def _number(kind: str, name: str, value: Any) -> float:
-    if isinstance(value, Real) and not isinstance(value, complex) and not math.isnan(value):
-        return float(value)
-    raise ValueError(f"{kind}: {name} must be a number, got {value!r}")
+    if isinstance(value, Real):
+        with suppress(OverflowError):
+            number = float(value)
+            if not math.isnan(number):
+                return number
+    raise ValueError(f"{kind}: {name} must be a number that a float can hold, got {value!r}")
 
 
 def _whole(kind: str, name: str, value: Any) -> int:
-    if isinstance(value, Integral) and not isinstance(value, bool | np.bool_):
-        whole = int(value)
-    elif isinstance(value, Real) and float(value).is_integer():
-        whole = int(float(value))
-    else:
+    if isinstance(value, bool) or not isinstance(value, Real) or value % 1 != 0:
         raise ValueError(f"{kind}: {name} must be a whole number, got {value!r}")
+    whole = math.floor(value)
     if abs(whole) > _LARGEST_INT:
-        raise ValueError(f"{kind}: {name} must lie within +-2**53, got {whole}")
+        raise ValueError(f"{kind}: {name} must lie within +-2**50, got {whole}")
     return whole
 
 
@@ -80,7 +81,9 @@ class Variable:
             middle = self.to_internal(init)
         elif bounded:
             middle = (low + high) / 2
-        else:
+        elif self.log and scale is not None:
+            middle = math.log(self.range()[0] + scale)
+        else:  # one standard deviation away from the only bound, or 0
             step = 1.0 if scale is None else scale
             middle = low + step if math.isfinite(low) else high - step if math.isfinite(high) else 0.0
         if scale is None:

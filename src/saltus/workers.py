@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import pickle
+import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Protocol
 
-from .optimizer import Candidate, as_number
+from .optimizer import Candidate, Optimizer, as_number
 
 Objective = Callable[[Any], Any]
 
@@ -65,8 +69,11 @@ def evaluate(fun: Objective, params: Any) -> Outcome:
 class Job(Protocol):
     """An evaluation under way; `concurrent.futures.Future` is one."""
 
-    def result(self) -> Outcome:
-        """Wait for the outcome, or raise what the objective raised."""
+    def result(self, timeout: float | None = None) -> Outcome:
+        """Wait for the outcome, or raise what the objective raised; TimeoutError if it takes longer."""
+
+    def done(self) -> bool:
+        """Whether there is an outcome."""
 
     def cancel(self) -> bool:
         """Take the job back unless it has begun."""
@@ -76,7 +83,13 @@ Submit = Callable[[Any], Job]
 
 
 class WorkerError(RuntimeError):
-    """A worker process could not be started, or it died."""
+    """A worker process could not be started, or it died; `optimizer` holds everything told before."""
+
+    optimizer: Optimizer | None = None
+
+
+class RemoteError(RuntimeError):
+    """Stands for an exception that cannot travel between processes: its type, message and traceback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +99,11 @@ class _Here:
     fun: Objective
     params: Any
 
-    def result(self) -> Outcome:
+    def result(self, timeout: float | None = None) -> Outcome:
         return evaluate(self.fun, self.params)
+
+    def done(self) -> bool:
+        return True
 
     def cancel(self) -> bool:
         return True
@@ -104,11 +120,11 @@ def evaluating(fun: Objective, workers: int, executor: Executor | None) -> Itera
             )
         if workers != 1:
             raise ValueError("give either workers or executor, not both")
-        yield lambda params: executor.submit(evaluate, fun, params)
+        yield lambda params: executor.submit(_evaluate_remotely, fun, params)
         return
-    if isinstance(workers, bool) or not isinstance(workers, int) or (workers < 1 and workers != -1):
+    if isinstance(workers, bool) or not isinstance(workers, Integral) or (workers < 1 and workers != -1):
         raise ValueError(f"workers must be a positive whole number, or -1 for all, got {workers!r}")
-    count = _cores() if workers == -1 else workers
+    count = _cores() if workers == -1 else int(workers)
     if count == 1:
         yield lambda params: _Here(fun, params)
         return
@@ -122,21 +138,32 @@ def evaluating(fun: Objective, workers: int, executor: Executor | None) -> Itera
 class Batch:
     """Evaluations of several candidates, begun together; outcomes come in the candidates' order."""
 
-    def __init__(self, submit: Submit, candidates: Sequence[Candidate]) -> None:
-        """Begin all of them."""
-        self._waiting = deque((candidate, submit(candidate.params)) for candidate in candidates)
+    def __init__(self, submit: Submit, candidates: Sequence[Candidate], deadline: float = math.inf) -> None:
+        """Begin all of them; after the deadline (of `time.monotonic`) what has not begun is taken back."""
+        # a copy each: the objective may write into what it gets
+        self._waiting = deque((c, submit(c.params.copy())) for c in candidates)
+        self._deadline = deadline
+        self.late = False
 
     def __iter__(self) -> Iterator[tuple[Candidate, Outcome | Exception]]:
         """Wait for each outcome in turn, whatever ends first: results do not depend on timing."""
         while self._waiting:
-            candidate, job = self._waiting.popleft()
+            remaining = self._deadline - time.monotonic()
+            if remaining <= 0 and not self.late:
+                self.late = True
+                self.withdraw()
+                continue
+            candidate, job = self._waiting[0]
             outcome: Outcome | Exception
             try:
-                outcome = job.result()
+                outcome = job.result(None if self.late or remaining == math.inf else remaining)
             except BrokenExecutor as error:
                 raise WorkerError(_BROKEN) from error
             except Exception as error:
+                if isinstance(error, TimeoutError) and not job.done():
+                    continue  # the deadline, not the objective
                 outcome = error
+            self._waiting.popleft()
             yield candidate, outcome
 
     def withdraw(self) -> None:
@@ -172,7 +199,19 @@ def _install(fun: Objective) -> None:
 
 
 def _evaluate_installed(params: Any) -> Outcome:
-    return evaluate(_installed, params)
+    return _evaluate_remotely(_installed, params)
+
+
+def _evaluate_remotely(fun: Objective, params: Any) -> Outcome:
+    """Evaluate, and make sure that an exception arrives: some break the pool on their way."""
+    try:
+        return evaluate(fun, params)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            raise RemoteError("".join(traceback.format_exception(error)).strip()) from None
+        raise
 
 
 def _ready(_: int) -> None:
@@ -186,12 +225,15 @@ def _cores() -> int:
 
 
 @contextmanager
-def _environment(defaults: dict[str, str]) -> Iterator[None]:
-    """Environment variables for new processes, where the user has not set them already."""
-    added = [name for name in defaults if name not in os.environ]
-    os.environ.update({name: defaults[name] for name in added})
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Environment variables for the processes that are started meanwhile."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        for name in added:
-            del os.environ[name]
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -60,7 +60,7 @@ STRATEGIES = {
 
 def by_name(name: str) -> Strategy:
     """The strategy of that name; a ValueError that lists them, and the nearest, if there is none."""
-    if name in STRATEGIES:
+    if isinstance(name, str) and name in STRATEGIES:
         return STRATEGIES[name]
     near = difflib.get_close_matches(str(name), STRATEGIES, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""

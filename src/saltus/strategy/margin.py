@@ -9,6 +9,8 @@ from .lattice import FloatArray, Lattice
 from .leap import quantile
 from .rounding import Round
 
+_SMALLEST_SD = 1e-100  # a run that goes on long after it has converged must not magnify to infinity
+
 
 class Margin(Round):
     """Magnify the evaluated spread so that each neighbouring plateau keeps a probability of alpha / 2.
@@ -30,6 +32,7 @@ class Margin(Round):
     ) -> tuple[FloatArray, FloatArray]:
         """The mean and the magnification that keep both margins."""
         A = memory
+        sd = np.maximum(sd, _SMALLEST_SD)
         spread = A * sd
         plateau = lattice.plateau(m)
         low = lattice.threshold(np.maximum(plateau - 1.0, 0.0))
