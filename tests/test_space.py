@@ -195,6 +195,7 @@ def test_order_of_kinds_does_not_matter() -> None:
         (lambda: Int(0, 10, log=True), "log=True needs low >= 1"),
         (lambda: Int(1, 10**9, log=True), "use Float"),
         (lambda: Int(0, 2**60), r"\+-2\*\*50"),
+        (lambda: Int(0, 10**400), r"\+-2\*\*50"),
         (lambda: Int(True, 3), "must be a whole number, got True"),
         (lambda: Float(0, 10**400), "a float can hold"),
         (lambda: Ordinal([]), "at least one"),

@@ -62,6 +62,16 @@ def test_small_values_are_not_flat() -> None:
     assert optimizer.best.value < 1e-50
 
 
+@pytest.mark.parametrize("top", [100, 1000, 10**6])
+def test_an_optimum_next_to_the_end_of_a_wide_range_is_found(top: int) -> None:
+    """Beyond the end all points are alike; the search must come back and become narrow."""
+    for seed in range(4):
+        space = Space([Int(0, top)] * 3)
+        optimizer = run(lambda x: float(np.abs(x - (top - 1)).sum()), space, seed=seed)
+        assert optimizer.best is not None
+        assert optimizer.best.value == 0
+
+
 def test_flat() -> None:
     optimizer = run(lambda x: 7.0, Space([Float(-3, 5), Int(0, 9)]), seed=1)
     assert optimizer.stop is Stop.FLAT

@@ -41,7 +41,7 @@ def run(
         cloud = core.spread(c, s, core.draw(c, rng))
         x = cloud.x.copy()
         x[:, n_co:] = integers.lattice.value(integers.plateaus(s.memory, s.m, cloud.x))
-        s = core.update(c, s, cloud, rank(np.array([fun(row) for row in x]), None, cloud), integers)
+        s = core.update(c, s, cloud, rank(np.array([fun(row) for row in x]), None, cloud, integers), integers)
     return s
 
 
@@ -73,7 +73,7 @@ def test_every_field_of_the_state_changes(core: Any) -> None:
         for _ in range(60):
             cloud = core.spread(c, s, core.draw(c, rng))
             values = ((cloud.x - 0.7) ** 2).sum(1)
-            s = core.update(c, s, cloud, rank(values, None, cloud), integers)
+            s = core.update(c, s, cloud, rank(values, None, cloud, integers), integers)
             for name, value in s._asdict().items():
                 seen.setdefault(name, []).append(repr(value))
         for name, values_seen in seen.items():
@@ -98,7 +98,7 @@ def test_rotating_the_problem_rotates_the_search(core: Any, seed: int, n: int) -
         turned_z = z if core is dxnesic else z @ (b.V.T @ turn @ a.V).T
         cloud, turned = core.spread(c, a, z), core.spread(c, b, turned_z)
         np.testing.assert_allclose(turned.x, cloud.x @ turn.T, rtol=1e-6, atol=1e-6)
-        ranking = rank(np.array([ellipsoid(x) for x in cloud.x]), None, cloud)
+        ranking = rank(np.array([ellipsoid(x) for x in cloud.x]), None, cloud, integers)
         a = core.update(c, a, cloud, ranking, integers)
         b = core.update(c, b, turned, ranking, integers)
     assert b.sigma == pytest.approx(a.sigma, rel=1e-6)
@@ -142,7 +142,7 @@ def test_candidates_are_mirrored_and_inputs_untouched() -> None:
     cloud = dxnesic.spread(c, s, z)
     np.testing.assert_allclose((cloud.x[:4] + cloud.x[4:]) / 2, np.tile(m, (4, 1)))
     values = np.array([ellipsoid(row) for row in cloud.x])
-    dxnesic.update(c, s, cloud, rank(values, None, cloud), integers)
+    dxnesic.update(c, s, cloud, rank(values, None, cloud, integers), integers)
     after = [z, *(v for v in s if v is not s.memory), *s.memory]
     for a, b in zip(kept, after, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -217,23 +217,35 @@ def test_two_thousand_dimensions(core: Any) -> None:
 
 def test_infeasible_candidates_come_last_by_distance() -> None:
     c = dxnesic.constants(2, 6)
-    s = dxnesic.start(c, np.zeros(2), Integers(2, NO_INTEGERS, 0.1, Round()))
+    integers = Integers(2, NO_INTEGERS, 0.1, Round())
+    s = dxnesic.start(c, np.zeros(2), integers)
     cloud = dxnesic.spread(c, s, np.array([[3.0, 0.0], [1.0, 0.0], [2.0, 0.0]]))
     values = np.array([np.nan, np.inf, 5.0, 1.0, np.nan, 7.0])
-    ranking = rank(values, None, cloud)
+    ranking = rank(values, None, cloud, integers)
     assert ranking.order.tolist() == [3, 2, 5, 1, 4, 0]
     assert ranking.feasible == 3
 
 
 def test_violated_candidates_rank_by_violation_between_the_others() -> None:
     c = cmaes.constants(2, 6)
-    s = cmaes.start(c, np.zeros(2), Integers(2, NO_INTEGERS, 0.1, Round()))
+    integers = Integers(2, NO_INTEGERS, 0.1, Round())
+    s = cmaes.start(c, np.zeros(2), integers)
     cloud = cmaes.spread(c, s, np.arange(12.0).reshape(6, 2))
     values = np.array([9.0, -5.0, -9.0, np.nan, np.nan, 1.0])
     violations = np.array([0.0, 2.0, 1.0, 0.0, 0.5, np.nan])
-    ranking = rank(values, violations, cloud)
+    ranking = rank(values, violations, cloud, integers)
     assert ranking.order.tolist() == [0, 4, 2, 1, 3, 5]
     assert ranking.feasible == 4
+
+
+def test_equal_candidates_beyond_the_end_rank_by_how_far() -> None:
+    c = cmaes.constants(2, 4)
+    integers = Integers(1, Lattice([np.array([0.0, 1.0, 4.0])]), 0.1, Round())
+    s = cmaes.start(c, np.array([0.0, 4.0]), integers)
+    cloud = cmaes.spread(c, s, np.array([[0.0, 9.0], [0.0, 3.0], [0.0, 1.0], [0.0, -1.0]]))
+    assert integers.overshoot(cloud.x).tolist() == [7.5, 1.5, 0.0, 0.0]
+    assert rank(np.array([1.0, 1.0, 1.0, 0.5]), None, cloud, integers).order.tolist() == [3, 2, 1, 0]
+    assert rank(np.array([1.0, 1.0, 1.0, 1.0]), None, cloud, integers).order.tolist() == [2, 3, 1, 0]
 
 
 def test_few_feasible_candidates_slow_the_learning_down() -> None:

@@ -154,11 +154,13 @@ class _Search:
         self.on_error = on_error
         self.sign = -1.0 if maximize else 1.0
         self.target = None if target is None else self.sign * target
-        self.deadline = math.inf if max_seconds is None else time.monotonic() + max_seconds
+        self.max_seconds = math.inf if max_seconds is None else max_seconds
+        self.deadline = math.inf  # set when the search begins
         self.rows: list[tuple[float, float, float, float]] = []
 
     def run(self, submit: Submit, callback: Callback | None, bar: Progress) -> Stop:
         """Generation after generation, until there is a reason to stop."""
+        self.deadline = time.monotonic() + self.max_seconds
         try:
             while True:
                 stop = self._generation(submit, bar)

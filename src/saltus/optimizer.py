@@ -273,7 +273,7 @@ class Optimizer:
     def _advance(self, g: _Generation) -> None:
         """A generation is complete: rank it and update the Gaussian."""
         violations = None if g.violations is None else np.array(g.violations)
-        ranking = rank(np.array(g.values), violations, g.cloud)
+        ranking = rank(np.array(g.values), violations, g.cloud, self._integers)
         self._state = self._core.update(self._constants, self._state, g.cloud, ranking, self._integers)
         first = int(ranking.order[0])
         violation = g.violations[first] if g.violations else 0.0

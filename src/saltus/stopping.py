@@ -18,6 +18,8 @@ SMALLEST_SD = 1e-12
 LARGEST_SD = 1e10
 # Values that differ by less, relative to their size, are the same value.
 SAME_VALUE = 1e-13
+# How much longer equal values are endured while the Gaussian lies on several plateaus.
+PATIENCE_WHILE_WIDE = 4
 
 
 class RunLog(NamedTuple):
@@ -65,7 +67,10 @@ class RunLog(NamedTuple):
 def stop_reason(log: RunLog, gaussian: Any, integers: Integers) -> Stop | None:
     """Why the run should end after this generation, or None."""
     if log.flat >= log.patience:
-        return Stop.FLAT if math.isfinite(log.level) else Stop.INFEASIBLE
+        # beyond the end of an integer's range values are equal while the Gaussian still shrinks
+        settled = not integers.lattice.size or integers.resolution(gaussian.m, gaussian.sd).max() <= 1.0
+        if settled or log.flat >= PATIENCE_WHILE_WIDE * log.patience:
+            return Stop.FLAT if math.isfinite(log.level) else Stop.INFEASIBLE
     if gaussian.age > 0:
         return None  # the rest is worth a look when the eigenbasis is fresh
     sd: FloatArray = gaussian.sd

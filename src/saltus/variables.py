@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -36,9 +36,9 @@ def _number(kind: str, name: str, value: Any) -> float:
 def _whole(kind: str, name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, Real) or value % 1 != 0:
         raise ValueError(f"{kind}: {name} must be a whole number, got {value!r}")
-    whole = math.floor(value)
+    whole = int(cast(Any, value))
     if abs(whole) > _LARGEST_INT:
-        raise ValueError(f"{kind}: {name} must lie within +-2**50, got {whole}")
+        raise ValueError(f"{kind}: {name} must lie within +-2**50, got {value}")
     return whole
 
 

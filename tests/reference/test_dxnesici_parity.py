@@ -80,7 +80,7 @@ def follow(
         x = cloud.x.copy()
         x[:, n_co:] = lattice.value(integers.plateaus(ours.memory, ours.m, cloud.x))
         values = np.array([objective(row) for row in x])
-        ranking = rank(values, None, cloud)
+        ranking = rank(values, None, cloud, integers)
         ours = dxnesic.update(c, ours, cloud, ranking, integers)
         evaluated.extend(zip(x, ranking.order.argsort().tolist(), strict=True))
         theirs.next_generation()

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .lattice import FloatArray, Lattice
 from .leap import quantile, resolution
 from .rounding import Round
@@ -40,6 +42,12 @@ class Integers:
         """How many thresholds the Gaussian lies on, along each integer coordinate."""
         i = self.first
         return resolution(self.lattice, m[i:], quantile(self.alpha) * sd[i:])
+
+    def overshoot(self, x: FloatArray) -> FloatArray:
+        """How far each candidate lies beyond the ends of its integers' ranges, added up."""
+        x = x[:, self.first :]
+        inside = np.minimum(np.maximum(x, self.lattice.low), self.lattice.high)
+        return np.asarray(np.abs(x - inside).sum(axis=1))
 
     def biased(self, memory: Any, m: FloatArray, step: FloatArray) -> FloatArray:
         """The step of the mean, lengthened where the treatment says so."""

@@ -59,21 +59,25 @@ class Lattice:
     def __init__(self, grids: Sequence[ArrayLike | tuple[float, float, int]]) -> None:
         """Each grid is a sorted array of at least two values, or `(first, step, count)`."""
         self.size = len(grids)
-        first, step, last = np.zeros(self.size), np.ones(self.size), np.ones(self.size)
+        first, step, last, high = (np.ones(self.size) for _ in range(4))
         uneven: list[int] = []
         tables: list[FloatArray] = []
         for j, grid in enumerate(grids):
             if isinstance(grid, tuple):
                 first[j], step[j], count = grid
                 last[j] = count - 1
+                high[j] = first[j] + (last[j] + 0.5) * step[j]
                 continue
             values = np.asarray(grid, dtype=np.float64)
             gaps = np.diff(values)
             first[j], step[j], last[j] = values[0], gaps[0], len(values) - 1
+            high[j] = values[-1] + gaps[-1] / 2
             if not np.array_equal(values, first[j] + step[j] * np.arange(len(values))):
                 uneven.append(j)
                 tables.append(values)
         self.last = last  # number of each coordinate's last plateau
+        # ends of the outermost plateaus, if they were as wide outwards as inwards
+        self.low, self.high = first - step / 2, high
         self._first, self._step = first, step
         self._first_threshold = first + step / 2
         self._zero = np.zeros(self.size)

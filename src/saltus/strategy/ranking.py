@@ -7,11 +7,16 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .integers import Integers
 from .lattice import FloatArray
 
 
 class Cloud(Protocol):
     """A generation of any core."""
+
+    @property
+    def x(self) -> FloatArray:
+        """The candidates, one row each."""
 
     @property
     def distances(self) -> FloatArray:
@@ -25,22 +30,30 @@ class Ranking(NamedTuple):
     feasible: int
 
 
-def rank(values: FloatArray, violations: FloatArray | None, cloud: Cloud) -> Ranking:
+def rank(values: FloatArray, violations: FloatArray | None, cloud: Cloud, integers: Integers) -> Ranking:
     """Order candidates by value; violated ones (violation > 0) follow, by violation, then by value.
 
     Candidates that are neither comparable by value nor by violation (NaN, infinity) are infeasible as
     in DX-NES-IC: they come last, the ones closest to the mean (||z||) first. A violated candidate does
     have a rank that was measured, so it counts as feasible for the learning rates. Without any
     violation, give None.
+
+    Of equal candidates, the one less far beyond the ends of its integers' ranges comes first: out there
+    all points are alike, and nothing else would lead back.
     """
     finite = np.isfinite(values)
     if violations is None:
         if np.count_nonzero(finite) == len(values):
-            return Ranking(values.argsort(kind="stable"), len(values))
+            order = values.argsort(kind="stable")
+            ordered = values[order]
+            if integers.lattice.size and np.count_nonzero(ordered[1:] == ordered[:-1]):
+                order = np.lexsort((integers.overshoot(cloud.x), values))
+            return Ranking(order, len(values))
         violations = np.zeros(len(values))
     violated = (violations > 0) & np.isfinite(violations)
     ranked = finite & (violations <= 0) | violated
     group = np.where(violated, 1, np.where(ranked, 0, 2))
     key = np.choose(group, (values, violations, cloud.distances))
     tie = np.where(finite, values, np.inf)
-    return Ranking(np.lexsort((tie, key, group)), int(np.count_nonzero(ranked)))
+    order = np.lexsort((integers.overshoot(cloud.x), tie, key, group))
+    return Ranking(order, int(np.count_nonzero(ranked)))
