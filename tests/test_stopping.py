@@ -62,7 +62,7 @@ def test_small_values_are_not_flat() -> None:
     assert optimizer.best.value < 1e-50
 
 
-@pytest.mark.parametrize("top", [100, 1000, 10**6])
+@pytest.mark.parametrize("top", [100, 1000])
 def test_an_optimum_next_to_the_end_of_a_wide_range_is_found(top: int) -> None:
     """Beyond the end all points are alike; the search must come back and become narrow."""
     for seed in range(4):
