@@ -7,10 +7,9 @@ The paper's settings: its population sizes, mean uniform in [1, 3], sigma = 1, t
 
 from __future__ import annotations
 
-import argparse
 import math
 
-from experiments.harness import Trial, in_parallel, markdown, paper_trial, publish, summary
+from experiments.harness import Trial, cells_of, markdown, options, paper_trial, publish, summary
 from saltus.problems import PAPER
 
 POPULATION = {
@@ -29,15 +28,9 @@ def trial(function: int, N: int, exact: bool, seed: int) -> Trial:
 
 def main() -> None:
     """Run all cells and compare."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--trials", type=int, default=100)
-    parser.add_argument("--dims", type=int, nargs="+", default=[20, 40, 80])
-    parser.add_argument("--jobs", type=int, default=2)
-    arguments = parser.parse_args()
+    arguments = options(__doc__, trials=100, dims=[20, 40, 80])
     cells = [(f, N, exact) for N in arguments.dims for f in range(len(PAPER)) for exact in (True, False)]
-    tasks = [(*cell, seed) for cell in cells for seed in range(arguments.trials)]
-    results = iter(in_parallel(trial, tasks, arguments.jobs))
-    cell = {c: summary(next(results) for _ in range(arguments.trials)) for c in cells}
+    cell = {c: summary(trials) for c, trials in cells_of(trial, cells, arguments).items()}
     rows, ratios, widths = [], [], []
     for N in arguments.dims:
         for f, make in enumerate(PAPER):

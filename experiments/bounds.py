@@ -12,13 +12,12 @@ at most 4000 for each dimension.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from experiments.harness import Trial, in_parallel, markdown, publish, summary
+from experiments.harness import Trial, cells_of, markdown, options, publish, summary
 from saltus import Float, Optimizer, Space
 from saltus import bounds as library
 from saltus.strategy import FloatArray
@@ -84,15 +83,9 @@ def trial(way: str, place: str, N: int, seed: int) -> Trial:
 
 def main() -> None:
     """Run all cells and print them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--dims", type=int, nargs="+", default=[4, 20])
-    parser.add_argument("--jobs", type=int, default=2)
-    arguments = parser.parse_args()
+    arguments = options(__doc__, trials=20, dims=[4, 20])
     cells = [(way, place, N) for N in arguments.dims for place in PLACES for way in WAYS]
-    tasks = [(*cell, seed) for cell in cells for seed in range(arguments.trials)]
-    results = iter(in_parallel(trial, tasks, arguments.jobs))
-    cell = {c: summary(next(results) for _ in range(arguments.trials)) for c in cells}
+    cell = {c: summary(trials) for c, trials in cells_of(trial, cells, arguments).items()}
     rows = [
         [str(N), place, *(str(cell[way, place, N]) for way in WAYS)]
         for N in arguments.dims

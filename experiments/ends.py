@@ -9,11 +9,9 @@ those first that are less far beyond the end; "by order" is without this rule.
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
 
-from experiments.harness import in_parallel, markdown, publish
+from experiments.harness import cells_of, markdown, options, publish
 from saltus import Float, Int, Space, minimize
 from saltus.strategy import Integers
 from saltus.variables import Variable
@@ -43,14 +41,9 @@ def trial(name: str, offset: int, rule: str, seed: int) -> bool:
 
 def main() -> None:
     """Run all cells and print them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--jobs", type=int, default=2)
-    arguments = parser.parse_args()
+    arguments = options(__doc__, trials=20)
     cells = [(name, offset, rule) for name in VARIABLES for offset in OFFSETS for rule in RULES]
-    tasks = [(*cell, seed) for cell in cells for seed in range(arguments.trials)]
-    found = iter(in_parallel(trial, tasks, arguments.jobs))
-    count = {cell: sum(next(found) for _ in range(arguments.trials)) for cell in cells}
+    count = {c: sum(found) for c, found in cells_of(trial, cells, arguments).items()}
     rows = [
         [name, rule, *(f"{count[name, offset, rule]}/{arguments.trials}" for offset in OFFSETS)]
         for name in VARIABLES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import os
 import platform
@@ -79,6 +80,25 @@ def in_parallel(fun: Callable[..., T], tasks: list[tuple[Any, ...]], jobs: int) 
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         futures = [pool.submit(fun, *task) for task in tasks]
         return [f.result() for f in tqdm(futures, unit="trial", leave=False)]
+
+
+def options(doc: str | None, trials: int, dims: list[int] | None = None) -> argparse.Namespace:
+    """The command line that the experiments share."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--trials", type=int, default=trials)
+    if dims is not None:
+        parser.add_argument("--dims", type=int, nargs="+", default=dims)
+    parser.add_argument("--jobs", type=int, default=2)
+    return parser.parse_args()
+
+
+def cells_of(
+    trial: Callable[..., T], cells: list[tuple[Any, ...]], arguments: argparse.Namespace
+) -> dict[tuple[Any, ...], list[T]]:
+    """For each cell, trial(*cell, seed) for all seeds."""
+    tasks = [(*cell, seed) for cell in cells for seed in range(arguments.trials)]
+    results = iter(in_parallel(trial, tasks, arguments.jobs))
+    return {cell: [next(results) for _ in range(arguments.trials)] for cell in cells}
 
 
 def publish(name: str, text: str) -> None:

@@ -9,11 +9,11 @@ population, no restarts. Evaluations until 1e-10 and successes; for Rastrigin, t
 
 from __future__ import annotations
 
-import argparse
+from typing import Any
 
 import numpy as np
 
-from experiments.harness import Trial, in_parallel, markdown, publish, summary
+from experiments.harness import Trial, cells_of, markdown, options, publish, summary
 from saltus import Float, Int, Optimizer, Space, variables
 from saltus.problems import ellipsoid_int, n_int_tablet, reversed_ellipsoid_int
 from saltus.strategy import FloatArray
@@ -48,17 +48,10 @@ def trial(share: float, function: str, N: int, seed: int) -> tuple[Trial, float]
 
 def main() -> None:
     """Run all cells and print them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--trials", type=int, default=20)
-    parser.add_argument("--dims", type=int, nargs="+", default=[10, 20])
-    parser.add_argument("--jobs", type=int, default=2)
-    arguments = parser.parse_args()
+    arguments = options(__doc__, trials=20, dims=[10, 20])
     cells = [(share, f, N) for N in arguments.dims for f in FUNCTIONS for share in SHARES]
-    tasks = [(*cell, seed) for cell in cells for seed in range(arguments.trials)]
-    results = iter(in_parallel(trial, tasks, arguments.jobs))
-    text: dict[tuple[float, str, int], str] = {}
-    for cell in cells:
-        outcomes = [next(results) for _ in range(arguments.trials)]
+    text: dict[tuple[Any, ...], str] = {}
+    for cell, outcomes in cells_of(trial, cells, arguments).items():
         mean = np.mean([value for _, value in outcomes])
         text[cell] = f"{mean:.1f}" if cell[1] == "Rastrigin" else str(summary(t for t, _ in outcomes))
     rows = [[f, str(N), *(text[s, f, N] for s in SHARES)] for f in FUNCTIONS for N in arguments.dims]

@@ -44,11 +44,9 @@ def rank(values: FloatArray, violations: FloatArray | None, cloud: Cloud, intege
     finite = np.isfinite(values)
     if violations is None:
         if np.count_nonzero(finite) == len(values):
-            order = values.argsort(kind="stable")
-            ordered = values[order]
-            if integers.lattice.size and np.count_nonzero(ordered[1:] == ordered[:-1]):
-                order = np.lexsort((integers.overshoot(cloud.x), values))
-            return Ranking(order, len(values))
+            if integers.lattice.size and len(set(values.tolist())) < len(values):
+                return Ranking(np.lexsort((integers.overshoot(cloud.x), values)), len(values))
+            return Ranking(values.argsort(kind="stable"), len(values))
         violations = np.zeros(len(values))
     violated = (violations > 0) & np.isfinite(violations)
     ranked = finite & (violations <= 0) | violated
