@@ -13,24 +13,24 @@ import os
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"  # before NumPy is loaded
 
-import argparse  # noqa: E402
-import json  # noqa: E402
-import math  # noqa: E402
-import platform  # noqa: E402
-import statistics  # noqa: E402
-import time  # noqa: E402
-import warnings  # noqa: E402
-from collections.abc import Callable, Iterator  # noqa: E402
-from typing import Any  # noqa: E402
+import argparse
+import json
+import math
+import platform
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
 
-import cma  # noqa: E402
-import numpy as np  # noqa: E402
-from cmaes import CatCMAwM, CMAwM  # noqa: E402
-from dxnesici import DXNESICI  # noqa: E402
+import cma
+import numpy as np
+from cmaes import CatCMAwM, CMAwM
+from dxnesici import DXNESICI
 
-import saltus  # noqa: E402
-from saltus.problems import ellipsoid_int  # noqa: E402
-from saltus.strategy import default_population  # noqa: E402
+import saltus
+from saltus.problems import ellipsoid_int
+from saltus.strategy import default_population
 
 DIMS = (10, 20, 40, 80, 160, 320, 1000)
 PEERS_UP_TO = 320

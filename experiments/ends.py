@@ -30,7 +30,7 @@ RULES = {"by order": lambda self, x: np.zeros(len(x)), "by overshoot": Integers.
 
 def trial(name: str, offset: int, rule: str, seed: int) -> bool:
     """Whether one search finds the optimum."""
-    Integers.overshoot = RULES[rule]  # type: ignore[method-assign]
+    Integers.overshoot = RULES[rule]  # type: ignore[method-assign]  # in this process only
     variable, top = VARIABLES[name]
     optimum = top - offset
     result = minimize(

@@ -188,7 +188,12 @@ def test_nothing_finite_at_all() -> None:
 
 def test_callback_sees_and_stops() -> None:
     seen: list[Result] = []
-    result = minimize(bowl, SPACE, budget=500, seed=1, callback=lambda r: seen.append(r) or len(seen) == 3)  # type: ignore[func-returns-value]
+
+    def watch(result: Result) -> bool:
+        seen.append(result)
+        return len(seen) == 3
+
+    result = minimize(bowl, SPACE, budget=500, seed=1, callback=watch)
     assert result.stop is Stop.CALLBACK
     assert [r.nit for r in seen] == [1, 2, 3]
     assert [len(r.history) for r in seen] == [1, 2, 3]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from saltus.problems import PAPER, n_int_tablet, pressure_vessel, reversed_ellip
 
 
 @pytest.mark.parametrize("make", PAPER)
-def test_the_papers_functions_have_their_optimum(make) -> None:  # type: ignore[no-untyped-def]
+def test_the_papers_functions_have_their_optimum(make: Any) -> None:
     problem = make(20)
     x = np.zeros(20)
     if problem.name == "SphereOneMax":
@@ -52,7 +54,7 @@ def test_stiff_axes_are_where_the_paper_has_them() -> None:
         ),
     ],
 )
-def test_engineering_problems_have_their_best_known_design(make, params) -> None:  # type: ignore[no-untyped-def]
+def test_engineering_problems_have_their_best_known_design(make: Any, params: dict[str, Any]) -> None:
     problem = make()
     value, constraints = problem.fun(params)
     assert value == pytest.approx(problem.best, rel=1e-7)

@@ -38,8 +38,7 @@ def test_an_integer_problem_stops_at_its_optimum(strategy: str, offset: float) -
 @pytest.mark.parametrize("strategy", ["dx-nes-ici", "cma-es-margin"])
 def test_a_mixed_problem_stops_when_all_has_converged(strategy: str, offset: float) -> None:
     space = Space([Float(-4, 4)] * 3 + [Int(-10, 10)] * 3)
-    fun = lambda x: float(((x - 1) ** 2).sum()) + offset  # noqa: E731
-    optimizer = run(fun, space, strategy=strategy, seed=2)
+    optimizer = run(lambda x: float(((x - 1) ** 2).sum()) + offset, space, strategy=strategy, seed=2)
     assert optimizer.stop in (Stop.FLAT, Stop.CONVERGED)
     assert optimizer.best is not None
     assert optimizer.best.value - offset < 1e-8

@@ -1,8 +1,9 @@
 """Saltus: mixed-integer black-box optimisation."""
 
 from ._version import __version__
+from .candidates import Best, Candidate
 from .minimize import ObjectiveError, minimize
-from .optimizer import Best, Candidate, Optimizer
+from .optimizer import Optimizer
 from .result import History, Result, Stop
 from .space import Space
 from .strategy import STRATEGIES

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .optimizer import DEFAULT_STRATEGY, Candidate, Optimizer
+from .candidates import Candidate
+from .optimizer import DEFAULT_STRATEGY, Optimizer
 from .progress import Progress
 from .result import History, Result, Stop
 from .space import PerVariable, Space

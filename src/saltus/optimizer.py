@@ -4,91 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from . import plain
+from .candidates import Best, Candidate, Generation, as_number
 from .result import Stop
-from .space import Frame, Params, PerVariable, Points, Space
+from .space import Frame, PerVariable, Space
 from .stopping import RunLog, stop_reason
 from .strategy import FloatArray, Integers, by_name, default_population, rank
 
 DEFAULT_STRATEGY = "dx-nes-ici"
 _FORMAT = 1
 _COUNTS = ("restarts", "generation", "evaluations", "failures", "_next_id")
-
-
-class Candidate:
-    """A point to evaluate: `params` goes to the objective, the candidate itself back to `tell`."""
-
-    __slots__ = ("id", "params")
-
-    def __init__(self, id: int, params: Params) -> None:
-        """Made by `Optimizer.ask`."""
-        self.id = id
-        self.params = params
-
-    def __repr__(self) -> str:
-        """Id and values."""
-        return f"Candidate(id={self.id}, params={self.params!r})"
-
-    def __eq__(self, other: object) -> bool:
-        """Equal ids and values: a copy that comes back from another process is the same candidate."""
-        if not isinstance(other, Candidate):
-            return NotImplemented
-        return self.id == other.id and _same(self.params, other.params)
-
-    def __hash__(self) -> int:
-        """By id."""
-        return hash(self.id)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Best:
-    """The best evaluation so far: feasible if `violation` is 0, else the least violated."""
-
-    id: int
-    value: float
-    violation: float
-    x: FloatArray
-    _frame: Frame = field(repr=False, compare=False)
-
-    @property
-    def params(self) -> Params:
-        """The point as the objective got it."""
-        return self._frame.params_of(self.x)
-
-    @property
-    def feasible(self) -> bool:
-        """Whether every constraint holds."""
-        return self.violation == 0.0
-
-
-class _Generation:
-    """One generation on its way: what was asked, what was told."""
-
-    def __init__(self, first_id: int, cloud: Any, plateaus: FloatArray, points: Points) -> None:
-        size = len(points.x)
-        self.first_id = first_id
-        self.cloud = cloud
-        self.plateaus = plateaus
-        self.x = points.x
-        self.candidates = list(map(Candidate, range(first_id, first_id + size), points.params))
-        self.asked = 0
-        self.missing = set(range(size))
-        self.values = [math.nan] * size
-        self.violations: list[float] | None = None  # until one is violated
-
-    def index(self, candidate: Candidate) -> int | None:
-        """Where a candidate stands that was asked and not told, else None."""
-        i = candidate.id - self.first_id
-        if i >= self.asked or i not in self.missing:
-            return None
-        own = self.candidates[i]
-        return i if candidate is own or candidate == own else None
 
 
 class Optimizer:
@@ -165,7 +94,7 @@ class Optimizer:
         self._constants = self._core.constants(N, population, exact=self._exact)
         self._state = self._core.start(self._constants, m, self._integers)
         self._log = RunLog.start(N, population, self._integers)
-        self._generation: _Generation | None = None
+        self._generation: Generation | None = None
         self.stop: Stop | None = None
 
     def ask(self, k: int | None = None) -> list[Candidate]:
@@ -183,10 +112,10 @@ class Optimizer:
         g.asked = self.population if k is None else min(first + int(k), self.population)
         return g.candidates[first : g.asked]
 
-    def _spread(self, z: FloatArray) -> _Generation:
+    def _spread(self, z: FloatArray) -> Generation:
         cloud = self._core.spread(self._constants, self._state, z)
         plateaus = self._integers.plateaus(self._state.memory, self._state.m, cloud.x)
-        return _Generation(self._next_id, cloud, plateaus, self._frame.decode(cloud.x, plateaus))
+        return Generation(self._next_id, cloud, plateaus, self._frame.decode(cloud.x, plateaus))
 
     @property
     def pending(self) -> list[Candidate]:
@@ -225,7 +154,7 @@ class Optimizer:
         if not g.missing:
             self._advance(g)
 
-    def _located(self, candidates: Sequence[Candidate]) -> tuple[_Generation, list[int]]:
+    def _located(self, candidates: Sequence[Candidate]) -> tuple[Generation, list[int]]:
         """The generation and the places of candidates that may be told."""
         g = self._generation
         indices = []
@@ -247,7 +176,7 @@ class Optimizer:
             raise ValueError("tell takes at least one candidate, got none")
         return g, indices
 
-    def _note(self, g: _Generation, indices: list[int]) -> None:
+    def _note(self, g: Generation, indices: list[int]) -> None:
         """Keep the best; of equals the first asked, so that the order of telling does not matter."""
         best = self.best
         key = (math.inf, math.inf, 0)
@@ -270,7 +199,7 @@ class Optimizer:
             x.setflags(write=False)
             self.best = Best(key[2], g.values[winner], key[0], x, self._frame)
 
-    def _advance(self, g: _Generation) -> None:
+    def _advance(self, g: Generation) -> None:
         """A generation is complete: rank it and update the Gaussian."""
         violations = None if g.violations is None else np.array(g.violations)
         ranking = rank(np.array(g.values), violations, g.cloud, self._integers)
@@ -413,24 +342,3 @@ def _numbers(what: str, given: Any, count: int) -> list[float]:
     if len(numbers) != count:
         raise ValueError(f"tell takes a {what} for each of {count} candidates, got {len(numbers)}")
     return numbers
-
-
-def as_number(what: str, value: Any) -> float:
-    """A float, from any real number or one-element array; anything else is a clear TypeError."""
-    if type(value) is float:
-        return value
-    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "fiub":
-        return float(value.item())
-    if isinstance(value, Real | np.bool_):
-        try:
-            return float(value)
-        except OverflowError:
-            pass
-    hint = "does the objective return something?" if value is None else "float(...) may help"
-    raise TypeError(f"{what} must be a real number, got {value!r}; {hint}")
-
-
-def _same(a: Params, b: Params) -> bool:
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return np.array_equal(a, b)
-    return bool(a == b)

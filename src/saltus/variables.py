@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ def _whole(kind: str, name: str, value: Any) -> int:
     return whole
 
 
-class Variable:
+class Variable(ABC):
     """What Space asks of a variable. Use Float, Int, Ordinal or Bool."""
 
     discrete: ClassVar[bool]
@@ -51,17 +52,17 @@ class Variable:
     scale: float | None
 
     @property
+    @abstractmethod
     def fixed(self) -> bool:
         """Whether there is only one possible value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def range(self) -> tuple[float, float]:
         """Lowest and highest point at which the search may start, in the user's units."""
-        raise NotImplementedError
 
     def grid(self) -> FloatArray | tuple[float, float, int]:
         """The values in the user's units: sorted, or (first, step, count). Discrete variables only."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no grid")
 
     def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
         """Values as the objective gets them, from numbers in the user's units and their plateaus."""

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Protocol
 
-from .optimizer import Candidate, Optimizer, as_number
+from .candidates import Candidate, as_number
+from .optimizer import Optimizer
 
 Objective = Callable[[Any], Any]
 

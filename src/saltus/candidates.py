@@ -1,0 +1,105 @@
+"""Candidates, one generation of them, and the best one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from .space import Frame, Params, Points
+from .strategy import FloatArray
+
+
+class Candidate:
+    """A point to evaluate: `params` goes to the objective, the candidate itself back to `tell`."""
+
+    __slots__ = ("id", "params")
+
+    def __init__(self, id: int, params: Params) -> None:
+        """Made by `Optimizer.ask`."""
+        self.id = id
+        self.params = params
+
+    def __repr__(self) -> str:
+        """Id and values."""
+        return f"Candidate(id={self.id}, params={self.params!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal ids and values: a copy that comes back from another process is the same candidate."""
+        if not isinstance(other, Candidate):
+            return NotImplemented
+        return self.id == other.id and _same(self.params, other.params)
+
+    def __hash__(self) -> int:
+        """By id."""
+        return hash(self.id)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Best:
+    """The best evaluation so far: feasible if `violation` is 0, else the least violated."""
+
+    id: int
+    value: float
+    violation: float
+    x: FloatArray
+    _frame: Frame = field(repr=False, compare=False)
+
+    @property
+    def params(self) -> Params:
+        """The point as the objective got it."""
+        return self._frame.params_of(self.x)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every constraint holds."""
+        return self.violation == 0.0
+
+
+class Generation:
+    """One generation on its way: what was asked, what was told."""
+
+    def __init__(self, first_id: int, cloud: Any, plateaus: FloatArray, points: Points) -> None:
+        """Nothing is asked or told yet."""
+        size = len(points.x)
+        self.first_id = first_id
+        self.cloud = cloud
+        self.plateaus = plateaus
+        self.x = points.x
+        self.candidates = list(map(Candidate, range(first_id, first_id + size), points.params))
+        self.asked = 0
+        self.missing = set(range(size))
+        self.values = [math.nan] * size
+        self.violations: list[float] | None = None  # until one is violated
+
+    def index(self, candidate: Candidate) -> int | None:
+        """Where a candidate stands that was asked and not told, else None."""
+        i = candidate.id - self.first_id
+        if i >= self.asked or i not in self.missing:
+            return None
+        own = self.candidates[i]
+        return i if candidate is own or candidate == own else None
+
+
+def as_number(what: str, value: Any) -> float:
+    """A float, from any real number or one-element array; anything else is a clear TypeError."""
+    if type(value) is float:
+        return value
+    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "fiub":
+        return float(value.item())
+    if isinstance(value, Real | np.bool_):
+        try:
+            return float(value)
+        except OverflowError:
+            pass
+    hint = "does the objective return something?" if value is None else "float(...) may help"
+    raise TypeError(f"{what} must be a real number, got {value!r}; {hint}")
+
+
+def _same(a: Params, b: Params) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return bool(a == b)
