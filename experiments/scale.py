@@ -18,7 +18,7 @@ from saltus import Float, Int, Optimizer, Space, variables
 from saltus.problems import ellipsoid_int, n_int_tablet, reversed_ellipsoid_int
 from saltus.strategy import FloatArray
 
-SHARES = (0.05, 0.1, 0.2, 0.3, 0.4, 0.6)
+SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
 FUNCTIONS = ("NIntTablet", "ReversedEllipsoidInt", "EllipsoidInt", "Rastrigin")
 
 

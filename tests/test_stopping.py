@@ -11,7 +11,7 @@ import pytest
 
 from saltus import Bool, Float, Int, Optimizer, Space, Stop
 from saltus.problems import reversed_ellipsoid_int
-from saltus.stopping import stop_reason
+from saltus.stopping import RunLog, stop_reason
 
 
 def run(fun: Callable[[Any], float], space: Space, *, limit: int = 60000, **kwargs: Any) -> Optimizer:
@@ -80,6 +80,16 @@ def test_flat() -> None:
 def test_infeasible_everywhere() -> None:
     optimizer = run(lambda x: math.inf, Space([Float(-3, 5), Int(0, 9)]), seed=1)
     assert optimizer.stop is Stop.INFEASIBLE
+
+
+def test_a_search_that_finds_its_way_to_feasible_points_is_not_infeasible() -> None:
+    log = RunLog.start(3, 8, Optimizer(Space([Float()] * 3))._integers)
+    for value in [math.nan] * 5 + [3.0 - 0.01 * i for i in range(200)]:
+        log = log.after(value, 0.0, np.empty(0))
+    assert log.flat == 0
+    for value in (math.nan, 2.0, math.nan, 2.0):
+        log = log.after(value, 0.0, np.empty(0))
+        assert log.flat == 0
 
 
 def test_unbounded_objective() -> None:

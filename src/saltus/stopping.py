@@ -47,7 +47,7 @@ class RunLog(NamedTuple):
         if not violation > 0:
             violation = 0.0 if math.isfinite(value) else math.inf
         level = violation or value
-        same = level == self.level or abs(level - self.level) <= SAME_VALUE * abs(self.level)
+        same = level == self.level or abs(level - self.level) <= SAME_VALUE * min(abs(level), abs(self.level))
         best, known = self.best, self.plateaus
         unchanged = self.unchanged + 1
         if (violation, value) < best:

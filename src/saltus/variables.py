@@ -20,7 +20,7 @@ import numpy as np
 from .strategy import FloatArray
 
 # The first standard deviation, as a share of a variable's range: docs/choices.md, experiments/scale.py.
-DEFAULT_SHARE = 0.2
+DEFAULT_SHARE = 0.15
 _LARGEST_INT = 2**50  # up to here internal coordinates tell neighbouring integers apart
 _LARGEST_TABLE = 2_000_000
 
