@@ -141,8 +141,10 @@ class Batch:
 
     def __init__(self, submit: Submit, candidates: Sequence[Candidate], deadline: float = math.inf) -> None:
         """Begin all of them; after the deadline (of `time.monotonic`) what has not begun is taken back."""
-        # a copy each: the objective may write into what it gets
-        self._waiting = deque((c, submit(c.params.copy())) for c in candidates)
+        try:  # a copy each: the objective may write into what it gets
+            self._waiting = deque((c, submit(c.params.copy())) for c in candidates)
+        except BrokenExecutor as error:
+            raise WorkerError(_BROKEN) from error
         self._deadline = deadline
         self.late = False
 
