@@ -112,10 +112,11 @@ def test_integers_that_move_slowly_are_waited_for() -> None:
     N = 20
     problem = reversed_ellipsoid_int(N)
     space = Space([Float(-10, 10)] * (N // 2) + [Int(-10, 10)] * (N // 2))
+    sigma = [4.0] * (N // 2) + [4.2] * (N // 2)
     for seed in (2, 9, 13, 19):
         rng = np.random.default_rng([seed, N])
         optimum = np.concatenate((rng.uniform(-8, 8, N // 2), rng.integers(-8, 9, N // 2)))
-        optimizer = Optimizer(space, seed=seed)
+        optimizer = Optimizer(space, seed=seed, sigma=sigma)
         while optimizer.best is None or optimizer.best.value > 1e-10:
             candidates = optimizer.ask()
             optimizer.tell(candidates, problem.fun(np.array([c.params for c in candidates]) - optimum))
