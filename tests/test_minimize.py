@@ -281,7 +281,7 @@ def test_bad_arguments_are_named(kwargs: dict[str, Any], words: str) -> None:
 
 def test_more_bad_arguments() -> None:
     with pytest.raises(TypeError, match="fun must be callable"):
-        minimize(3, SPACE)  # type: ignore[arg-type]
+        minimize(3, SPACE)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(ValueError, match="must be finite"):
         minimize(bowl, bounds=[(0, None)], integrality=[1])
     for bounds in ([1, 2], 5):
@@ -292,7 +292,7 @@ def test_more_bad_arguments() -> None:
     with pytest.raises(ValueError, match="must have 3 entries"):
         minimize(bowl, bounds=[(0, 1)] * 3, integrality=[True, False])
     with pytest.raises(TypeError, match="bounds as for SciPy"):
-        minimize(bowl, [(0, 1)])  # type: ignore[arg-type]
+        minimize(bowl, [(0, 1)])  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(ObjectiveError, match="does the objective return something"):
         minimize(objectives.returns_nothing, SPACE, budget=10)
     with pytest.raises(ObjectiveError, match="a number or \\(number, violation\\)"):

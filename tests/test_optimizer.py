@@ -63,9 +63,9 @@ def test_seeds() -> None:
     assert a == b != c
     assert a == trace(Optimizer(SPACE, seed=np.random.default_rng(1)), 5)
     np.random.seed(0)  # noqa: NPY002  # the global generator must not matter
-    before = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002
+    before = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002  # as above
     assert trace(Optimizer(SPACE, seed=1), 5) == a
-    assert np.random.get_state()[1].tolist() == before  # type: ignore[index]  # noqa: NPY002
+    assert np.random.get_state()[1].tolist() == before  # type: ignore[index]  # noqa: NPY002  # as above
 
 
 def test_any_order_and_any_portion_give_the_same_search() -> None:
@@ -298,10 +298,10 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Optimizer(SPACE, **arguments)
     with pytest.raises(TypeError, match="space must be a Space"):
-        Optimizer({"x": Float(0, 1)})  # type: ignore[arg-type]
+        Optimizer({"x": Float(0, 1)})  # type: ignore[arg-type]  # wrong on purpose
     for k in (0, -1, 1.5, True):
         with pytest.raises(ValueError, match="ask takes a positive whole number"):
-            Optimizer(SPACE).ask(k)  # type: ignore[arg-type]
+            Optimizer(SPACE).ask(k)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_restart_doubles_the_population_and_keeps_the_best() -> None:

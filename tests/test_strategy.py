@@ -291,5 +291,5 @@ def test_state_is_frozen() -> None:
     c = dxnesic.constants(3, 6)
     s = dxnesic.start(c, np.zeros(3), Integers(3, NO_INTEGERS, 0.1, Round()))
     with pytest.raises(AttributeError):
-        s.sigma = 2.0  # type: ignore[misc]
+        s.sigma = 2.0  # type: ignore[misc]  # wrong on purpose
     assert s._replace(sigma=2.0).sigma == 2.0

@@ -46,7 +46,7 @@ class Best:
     value: float
     violation: float
     x: FloatArray
-    _frame: Frame = field(repr=False, compare=False)
+    _frame: Frame = field(repr=False)
 
     @property
     def params(self) -> Params:

@@ -36,14 +36,14 @@ class ObjectiveError(RuntimeError):
             f"the objective raised {type(error).__name__}: {error} at {candidate.params!r}; "
             "on_error='infeasible' would count such points as infeasible and go on"
         )
+        self.candidate = candidate
         self.params = candidate.params
         self.optimizer = optimizer
         self.error = error
-        self._made_of = (candidate, optimizer, error)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle: an error may come out of another process."""
-        return ObjectiveError, self._made_of
+        return ObjectiveError, (self.candidate, self.optimizer, self.error)
 
 
 def minimize(
@@ -156,15 +156,14 @@ class _Search:
         self.sign = -1.0 if maximize else 1.0
         self.target = None if target is None else self.sign * target
         self.max_seconds = math.inf if max_seconds is None else max_seconds
-        self.deadline = math.inf  # set when the search begins
         self.rows: list[tuple[float, float, float, float]] = []
 
     def run(self, submit: Submit, callback: Callback | None, bar: Progress) -> Stop:
         """Generation after generation, until there is a reason to stop."""
-        self.deadline = time.monotonic() + self.max_seconds
+        deadline = time.monotonic() + self.max_seconds
         try:
             while True:
-                stop = self._generation(submit, bar)
+                stop = self._generation(submit, bar, deadline)
                 if stop is None and callback is not None and self._wants_stop(callback):
                     stop = Stop.CALLBACK
                 if stop is not None:
@@ -179,11 +178,11 @@ class _Search:
             error.optimizer = self.optimizer
             raise
 
-    def _generation(self, submit: Submit, bar: Progress) -> Stop | None:
+    def _generation(self, submit: Submit, bar: Progress, deadline: float) -> Stop | None:
         """Evaluate one generation, or what the budget leaves of it."""
         optimizer = self.optimizer
         population = optimizer.population
-        batch = Batch(submit, optimizer.ask(self.budget - optimizer.evaluations), self.deadline)
+        batch = Batch(submit, optimizer.ask(self.budget - optimizer.evaluations), deadline)
         values: list[float] = []
         failed: ObjectiveError | None = None
         for candidate, outcome in batch:

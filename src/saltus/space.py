@@ -145,10 +145,10 @@ class Frame:
 
         starts = np.array([v.start(means[i], sigmas[i]) for v, i in zip(variables, order, strict=True)])
         middle, self._scale = starts[:, 0], starts[:, 1]
-        ranges = np.array([_internal_range(v) for v in variables])
+        ranges = np.array([v.internal_range() for v in variables])
         self._low, self._high = ranges[:, 0], ranges[:, 1]
         n_co = self.n_co
-        self._fold = Fold(self._low[:n_co], self._high[:n_co], self._scale[:n_co].copy())
+        self._fold = Fold(self._low[:n_co], self._high[:n_co], self._scale[:n_co])
         self.m = self._to_coordinates(middle)
         self.lattice = Lattice(
             [_scaled_grid(v, d) for v, d in zip(variables[n_co:], self._scale[n_co:].tolist(), strict=True)]
@@ -164,16 +164,20 @@ class Frame:
 
     def decode(self, x: FloatArray, plateaus: FloatArray) -> Points:
         """The user's points, from internal coordinates and the plateaus of their integer ones."""
-        u = self._fold(x[:, : self.n_co] * self._scale[: self.n_co])
-        if self._logs.size:
-            values = np.exp(np.minimum(u[:, self._logs], _LARGEST_LOG))
-            u[:, self._logs] = np.minimum(np.maximum(values, self._log_low), self._log_high)
         numbers = np.empty((len(x), len(self.space)))
-        numbers[:, self._continuous_columns] = u
+        numbers[:, self._continuous_columns] = self._continuous_values(x)
         numbers[:, self._discrete_columns] = self._values.value(plateaus)
         if self._fixed:
             numbers[:, self._fixed] = self._template[self._fixed]
         return Points(numbers, self._as_params(numbers, plateaus))
+
+    def _continuous_values(self, x: FloatArray) -> FloatArray:
+        """The continuous variables of internal points, in the user's units and within their bounds."""
+        u = self._fold(x[:, : self.n_co] * self._scale[: self.n_co])
+        if self._logs.size:
+            values = np.exp(np.minimum(u[:, self._logs], _LARGEST_LOG))
+            u[:, self._logs] = np.minimum(np.maximum(values, self._log_low), self._log_high)
+        return u
 
     def encode(self, numbers: FloatArray) -> FloatArray:
         """Internal coordinates of one point given as numbers in the user's order and units."""
@@ -189,11 +193,9 @@ class Frame:
     def unrounded(self, x: FloatArray) -> FloatArray:
         """One internal point in the user's order and units, integers not rounded."""
         u = x * self._scale
-        u[: self.n_co] = self._fold(u[None, : self.n_co])[0]
-        logs = np.array([v.log for v in self._variables])
-        u[logs] = np.exp(np.minimum(u[logs], _LARGEST_LOG))
-        low, high = np.array([v.range() for v in self._variables[: self.n_co]]).reshape(-1, 2).T
-        u[: self.n_co] = np.clip(u[: self.n_co], low, high)  # exp rounds
+        log_integers = self.n_co + np.flatnonzero([v.log for v in self._variables[self.n_co :]])
+        u[log_integers] = np.exp(u[log_integers])
+        u[: self.n_co] = self._continuous_values(x[None, :])[0]
         return self._in_user_order(u)
 
     def spreads(self, sd: FloatArray) -> FloatArray:
@@ -241,11 +243,6 @@ def _columns(indices: list[int]) -> slice | NDArray[np.intp]:
     return np.array(indices, dtype=np.intp)
 
 
-def _internal_range(variable: Variable) -> tuple[float, float]:
-    low, high = (variable.to_internal(v) if math.isfinite(v) else v for v in variable.range())
-    return low, high
-
-
 def _scaled_grid(variable: Variable, scale: float) -> FloatArray | tuple[float, float, int]:
     grid = variable.grid()
     if not isinstance(grid, tuple):
@@ -266,7 +263,7 @@ def _single_value(variable: Variable) -> float:
 def _per_variable(space: Space, what: str, given: PerVariable) -> list[float | None]:
     """One checked number (or None) per variable, from None, a number, a sequence or a dict."""
     n = len(space)
-    values: list[Any]
+    numbers: Any = given
     if given is None:
         return [None] * n
     if isinstance(given, Mapping):
@@ -275,18 +272,16 @@ def _per_variable(space: Space, what: str, given: PerVariable) -> list[float | N
         unknown = [name for name in given if name not in space.names]
         if unknown:
             raise ValueError(f"{what}: {unknown[0]!r} is not a variable of {list(space.names)}")
-        values = [given.get(name) for name in space.names]
+        numbers = [given.get(name) for name in space.names]
     elif np.ndim(given) == 0:
-        values = [given] * n
-    elif np.ndim(given) == 1 and len(given) == n:  # type: ignore[arg-type]  # np.ndim is 1
-        values = list(given)  # type: ignore[arg-type]
-    else:
+        numbers = [given] * n
+    elif np.ndim(given) != 1 or len(numbers) != n:
         raise ValueError(
             f"{what} must be a number or one number for each of the {n} variables, "
             f"got shape {np.shape(given)}"
         )
     checked: list[float | None] = []
-    for i, (variable, value) in enumerate(zip(space.variables, values, strict=True)):
+    for i, (variable, value) in enumerate(zip(space.variables, numbers, strict=True)):
         check = variable.check_init if what == "mean" else variable.check_scale
         skip = value is None or variable.fixed
         checked.append(None if skip else check(value, f"{what} of {space.label(i)}"))

@@ -72,9 +72,14 @@ class Variable(ABC):
         """The internal coordinate of a value."""
         return math.log(value) if self.log else value
 
+    def internal_range(self) -> tuple[float, float]:
+        """The range in the internal coordinate."""
+        low, high = (self.to_internal(v) if math.isfinite(v) else v for v in self.range())
+        return low, high
+
     def start(self, init: float | None, scale: float | None) -> tuple[float, float]:
         """Internal mean and standard deviation of the first Gaussian; None takes the default."""
-        low, high = (self.to_internal(v) if math.isfinite(v) else v for v in self.range())
+        low, high = self.internal_range()
         init = self.init if init is None else init
         scale = self.scale if scale is None else scale
         bounded = math.isfinite(low) and math.isfinite(high)
