@@ -61,11 +61,7 @@ class Space:
                     "a range is written Float(low, high) or Int(low, high)"
                 )
         self.variables: tuple[Variable, ...] = tuple(given)
-
-    @property
-    def dimension(self) -> int:
-        """How many variables can vary."""
-        return sum(not v.fixed for v in self.variables)
+        self.dimension = sum(not v.fixed for v in given)  # how many can vary
 
     def __len__(self) -> int:
         """How many variables there are, fixed ones included."""

@@ -30,6 +30,7 @@ class Constants:
     N: int
     population: int
     weights: FloatArray
+    weights_sum: float
     mu_eff: float
     c_1: float
     c_mu: float
@@ -88,10 +89,12 @@ def constants(N: int, population: int, *, exact: bool = False) -> Constants:
         (1 - c_1 - c_mu) / (N * c_mu),  # eq. 52
     )
     c_sigma = (mu_eff + 2) / (N + mu_eff + 5)  # eq. 55
+    weights = np.where(w >= 0, w / w[w > 0].sum(), alpha_bad * w / -w[w < 0].sum())  # eq. 53
     return Constants(
         N=N,
         population=population,
-        weights=np.where(w >= 0, w / w[w > 0].sum(), alpha_bad * w / -w[w < 0].sum()),  # eq. 53
+        weights=weights,
+        weights_sum=float(weights.sum()),
         mu_eff=mu_eff,
         c_1=c_1,
         c_mu=c_mu,
@@ -99,7 +102,7 @@ def constants(N: int, population: int, *, exact: bool = False) -> Constants:
         c_sigma=c_sigma,
         d_sigma=1 + 2 * max(0.0, math.sqrt((mu_eff - 1) / (N + 1)) - 1) + c_sigma,  # eq. 55
         epsilon=math.sqrt(N) * (1 - 1 / (4 * N) + 1 / (21 * N * N)),
-        refresh=1 if exact else max(1, math.floor(0.5 / (N * (c_1 + c_mu)))),
+        refresh=1 if exact else math.ceil(0.5 / (N * (c_1 + c_mu))),
     )
 
 
@@ -153,8 +156,10 @@ def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Int
     p_c = (1 - c.c_c) * s.p_c + (gain * y_w if h_sigma else 0.0)  # eq. 45
     w_active = np.where(w >= 0, w, w * c.N / (row_norms2(cloud.z) + _TINY))  # eq. 46
     stalled = 0.0 if h_sigma else c.c_c * (2 - c.c_c)
-    keep = 1 + c.c_1 * stalled - c.c_1 - c.c_mu * float(c.weights.sum())
-    C = keep * s.C + c.c_1 * np.outer(p_c, p_c) + (c.c_mu * cloud.y.T * w_active) @ cloud.y  # eq. 47
+    keep = 1 + c.c_1 * stalled - c.c_1 - c.c_mu * c.weights_sum
+    C = (cloud.y.T * (c.c_mu * w_active)) @ cloud.y
+    C += (c.c_1 * p_c)[:, None] * p_c
+    C += keep * s.C  # eq. 47
 
     V, axes, age = s.V, s.axes, s.age + 1
     if age >= c.refresh:

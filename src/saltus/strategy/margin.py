@@ -45,9 +45,8 @@ class Margin(Round):
         held = np.where(plateau == 0.0, np.maximum(m, up - reach), np.minimum(m, low + reach))
 
         # inner plateau: raise both margins to alpha / 2, take the difference from what exceeds it
-        p_mid = 1.0 - p_low - p_up
         raised_low, raised_up = np.maximum(p_low, alpha / 2), np.maximum(p_up, alpha / 2)
-        total = raised_low + p_mid + raised_up
+        total = 1.0 + (raised_low - p_low) + (raised_up - p_up)
         share = (1.0 - total) / (total - 1.5 * alpha)
         c_low = _distance(raised_low + share * (raised_low - alpha / 2))
         c_up = _distance(raised_up + share * (raised_up - alpha / 2))
@@ -58,4 +57,4 @@ class Margin(Round):
 
 def _distance(tail: FloatArray) -> FloatArray:
     """Standard deviations from the mean at which a normal tail has this probability."""
-    return np.asarray(-ndtri(np.clip(tail, 1e-10, 0.5 - 1e-10)))
+    return np.asarray(-ndtri(np.minimum(np.maximum(tail, 1e-10), 0.5 - 1e-10)))
