@@ -9,21 +9,17 @@ from __future__ import annotations
 
 import math
 
-from experiments.harness import Trial, cells_of, markdown, options, paper_trial, publish, summary
+from experiments.harness import Trial, cells_of, markdown, options, publish, summary
+from experiments.published import population
+from experiments.runs import paper_trial
 from saltus.problems import PAPER
-
-POPULATION = {
-    "NIntTablet": {20: 6, 40: 8, 80: 12},
-    "ReversedEllipsoidInt": {20: 10, 40: 14, 80: 18},
-    "EllipsoidInt": {20: 12, 40: 16, 80: 22},
-    "SphereOneMax": {20: 8, 40: 10, 80: 14},
-}
 
 
 def trial(function: int, N: int, exact: bool, seed: int) -> Trial:
     """One run at the paper's settings."""
     problem = PAPER[function](N)
-    return paper_trial(problem, POPULATION[problem.name][N], seed=2 * seed + exact, exact=exact)
+    size = population(problem.name, N, "dx-nes-ici")
+    return paper_trial(problem, size, seed=2 * seed + exact, exact=exact)
 
 
 def main() -> None:

@@ -18,27 +18,27 @@ import numpy as np
 from tqdm.auto import tqdm
 
 import saltus
-from saltus import Stop
-from saltus.problems import Problem
 
 T = TypeVar("T")
 RESULTS = Path(__file__).parent / "results"
 
 
 class Trial(NamedTuple):
-    """One run: whether it reached the target, and after how many evaluations."""
+    """One run: whether it reached the target, after how many evaluations, and its best value."""
 
     success: bool
     evaluations: int
+    best: float = math.nan
 
 
-class Cell(NamedTuple):
+class Summary(NamedTuple):
     """Many runs of the same kind; evaluations of the successful ones."""
 
     trials: int
     successes: int
     mean: float
     half_width: float  # of the 95% confidence interval of the mean
+    iqr: float  # interquartile range
 
     def __str__(self) -> str:
         """Mean evaluations with its interval; successes if not all."""
@@ -48,35 +48,26 @@ class Cell(NamedTuple):
         return text if self.successes == self.trials else f"{text} ({self.successes}/{self.trials})"
 
 
-def summary(trials: Iterable[Trial]) -> Cell:
-    """The cell of some trials."""
+def summary(trials: Iterable[Trial]) -> Summary:
+    """The summary of some trials."""
     trials = list(trials)
-    spent = [t.evaluations for t in trials if t.success]
-    n = len(spent)
-    mean = sum(spent) / n if n else math.nan
-    variance = sum((s - mean) ** 2 for s in spent) / (n - 1) if n > 1 else math.nan
-    return Cell(len(trials), n, mean, 1.96 * math.sqrt(variance / n) if n > 1 else math.nan)
+    spent = np.array([t.evaluations for t in trials if t.success], dtype=float)
+    if len(spent) < 2:
+        return Summary(len(trials), len(spent), spent[0] if len(spent) else math.nan, math.nan, math.nan)
+    half_width = 1.96 * spent.std(ddof=1) / math.sqrt(len(spent))
+    low, high = np.percentile(spent, [25, 75])
+    return Summary(len(trials), len(spent), float(spent.mean()), float(half_width), float(high - low))
 
 
-def paper_trial(problem: Problem, population: int, *, seed: int, **options: Any) -> Trial:
-    """One run of the paper's experiment: its first mean, sigma = 1, target 1e-10, budget N * 10^4."""
-    rng = np.random.default_rng(seed)
-    optimizer = saltus.Optimizer(
-        problem.space, population=population, mean=problem.start(rng), sigma=1.0, seed=rng, **options
-    )
-    while optimizer.evaluations < problem.space.dimension * 10**4 and optimizer.stop is not Stop.CONDITION:
-        candidates = optimizer.ask()
-        values = problem.fun(np.array([c.params for c in candidates])).tolist()
-        optimizer.tell(candidates, values)
-        if min(values) < 1e-10:
-            return Trial(True, optimizer.evaluations)
-    return Trial(False, optimizer.evaluations)
+def one_thread_each() -> None:
+    """One BLAS thread for each process that is started from now on."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = "1"
 
 
 def in_parallel(fun: Callable[..., T], tasks: list[tuple[Any, ...]], jobs: int) -> list[T]:
     """fun(*task) of every task, in order, with a progress bar."""
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"  # for the processes that are started now
+    one_thread_each()
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         futures = [pool.submit(fun, *task) for task in tasks]
         return [f.result() for f in tqdm(futures, unit="trial", leave=False)]
@@ -101,12 +92,20 @@ def cells_of(
     return {cell: [next(results) for _ in range(arguments.trials)] for cell in cells}
 
 
+def made_by(command: str) -> str:
+    """The line that says by which command a result was made, when and with which versions."""
+    versions = f"saltus {saltus.__version__}, NumPy {np.__version__}, Python {platform.python_version()}"
+    return f"`{command}`, {datetime.now(UTC).date()}, {versions}"
+
+
+def command_line(module: str) -> str:
+    """The command that is running."""
+    return " ".join(["python -m", f"experiments.{module}", *sys.argv[1:]])
+
+
 def publish(name: str, text: str) -> None:
     """Print a result, and keep it in experiments/results/ with what made it."""
-    made_by = " ".join(["python -m", f"experiments.{name}", *sys.argv[1:]])
-    versions = f"saltus {saltus.__version__}, NumPy {np.__version__}, Python {platform.python_version()}"
-    today = datetime.now(UTC).date()
-    (RESULTS / f"{name}.md").write_text(f"`{made_by}`, {today}, {versions}\n\n{text}\n")
+    (RESULTS / f"{name}.md").write_text(f"{made_by(command_line(name))}\n\n{text}\n")
     print(text)
 
 

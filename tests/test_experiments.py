@@ -1,31 +1,250 @@
-"""The experiments still run: one trial of each, nothing written."""
+"""The experiments still run: a trial of each, and what is done with trials."""
 
 from __future__ import annotations
 
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
 import pytest
 
-from experiments import basis, bounds, ends, scale
-from experiments.harness import Trial, summary
+from experiments import basis, beyond, bounds, embed, ends, paper, published, scale, ties
+from experiments.harness import Summary, Trial, summary
+from experiments.record import HEADER, Cell, complete, read
+from experiments.runs import paper_trial
+from saltus import Optimizer, Stop, variables
 from saltus import bounds as fold
-from saltus import variables
-from saltus.strategy import Integers
+from saltus.problems import PAPER
+from saltus.strategy import STRATEGIES, Integers, Ranking
+
+ROOT = Path(__file__).parent.parent
 
 
 def test_one_trial_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(variables, "DEFAULT_SHARE", variables.DEFAULT_SHARE)  # restored afterwards
     monkeypatch.setattr(Integers, "overshoot", Integers.overshoot)
+    monkeypatch.setattr(Ranking, "shared", Ranking.shared)
     monkeypatch.setattr(fold, "SHARE_OF_RANGE", fold.SHARE_OF_RANGE)
     assert basis.trial(3, 20, False, 0).success
     assert bounds.trial("fold 10%", "corner", 4, 0).success
     assert scale.trial(0.2, "EllipsoidInt", 10, 0)[0].success
     assert ends.trial("Int(0, 100)", 1, "by overshoot", 0)
+    for rule in ties.RULES:
+        assert ties.trial(rule, "NIntTablet", 20, 1).success
 
 
 def test_summary() -> None:
-    cell = summary([Trial(True, 10), Trial(True, 14), Trial(False, 99)])
-    assert (cell.trials, cell.successes, cell.mean) == (3, 2, 12.0)
-    assert str(cell) == "12 ± 4 (2/3)"
+    s = summary([Trial(True, 10), Trial(True, 14), Trial(False, 99)])
+    assert (s.trials, s.successes, s.mean, s.iqr) == (3, 2, 12.0, 2.0)
+    assert str(s) == "12 ± 4 (2/3)"
     assert str(summary([Trial(False, 5)])) == "0/1"
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_trial_is_what_the_optimizer_does(strategy: str) -> None:
+    problem, population, seed = PAPER[2](10), 10, 3
+    rng = np.random.default_rng(seed)
+    optimizer = Optimizer(
+        problem.space, strategy=strategy, population=population, mean=problem.start(rng), sigma=1.0, seed=rng
+    )
+    while optimizer.evaluations < 10**5 and optimizer.stop is not Stop.CONDITION:
+        candidates = optimizer.ask()
+        optimizer.tell(candidates, problem.fun(np.array([c.params for c in candidates])))
+        assert optimizer.best is not None
+        if optimizer.best.value < 1e-10:
+            break
+    assert optimizer.best is not None
+    expected = Trial(optimizer.best.value < 1e-10, optimizer.evaluations, optimizer.best.value)
+    assert paper_trial(problem, population, seed=seed, strategy=strategy) == expected
+
+
+CELLS = [Cell("SphereOneMax", 4, "dx-nes-ici", size) for size in (4, 6)]
+
+
+def test_trials_are_kept_and_not_run_again(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "trials.csv"
+    first = complete(CELLS, 3, paper.run, path, jobs=1)
+    lines = path.read_text().splitlines()
+    assert lines[0] == ",".join(HEADER)
+    assert len(lines) == 1 + 6
+    path.write_text("\n".join(lines[:4]) + "\n" + lines[4][:-3])  # the machine died in the middle of a line
+    again = complete(CELLS, 3, paper.run, path, jobs=1)
+    assert len(path.read_text().splitlines()) == 1 + 6
+    for cell in CELLS:
+        for seed in range(3):
+            assert again[cell][seed][:2] == first[cell][seed][:2]
+    before = path.read_text()
+    complete(CELLS, 2, paper.run, path, jobs=1)  # fewer are asked for than there are
+    assert path.read_text() == before
+
+
+def test_a_foreign_line_in_the_record_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "trials.csv"
+    path.write_text(",".join(HEADER) + "\nSphereOneMax,4,dx-nes-ici,four,0,1,100,0\n")
+    with pytest.raises(SystemExit, match=r"line 2: expected function,N,.* got 'SphereOneMax,4,"):
+        read(path)
+
+
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "experiments.paper", "table2", "--dims", "20", "--trials", "50"]
+    process = subprocess.Popen(
+        [*command, "--methods", "dx-nes-ici", "--out", str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    record = tmp_path / "trials.csv"
+    while not (record.exists() and len(record.read_text().splitlines()) > 4):
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "The same command goes on." in errors
+    assert "Traceback" not in errors
+    assert sum(len(trials) for trials in read(record).values()) >= 4
+
+
+def test_agreement_with_the_paper() -> None:
+    cell = Cell("EllipsoidInt", 20, "cma-es-margin", 10)
+
+    def row(successes: int, mean: float, half_width: float) -> paper.Row:
+        ours = Summary(100, successes, mean, half_width, 0.0)
+        return paper.Row(cell, ours, published.Published(80, 1000.0, 50.0, 10))
+
+    assert row(80, 1000, 1).agreement == "yes"
+    assert row(73, 1049, 1).agreement == "yes"
+    assert row(80, 1200, 250).agreement == "yes"
+    assert row(65, 1000, 1).agreement == "no: successes"
+    assert row(80, 1051, 1).agreement == "no: evaluations"
+    assert row(0, math.nan, math.nan).agreement == "no: successes and evaluations"
+    assert row(80, 1000, 1)._replace(paper=None).agreement == "-"
+
+
+def test_the_best_population_has_the_most_successes_then_the_fewest_evaluations() -> None:
+    cell = CELLS[0]
+    rows = [
+        paper.Row(cell._replace(population=k), Summary(100, s, mean, 1, 1), None)
+        for k, (s, mean) in enumerate([(99, 10.0), (100, 30.0), (100, 20.0), (0, math.nan)])
+    ]
+    assert paper.best_of(rows).cell.population == 2
+
+
+def test_table_figures_and_sweep_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(published, "SWEEP", (8, 10, 12))
+    common = [
+        "--functions",
+        "SphereOneMax",
+        "--dims",
+        "20",
+        "--trials",
+        "2",
+        "--jobs",
+        "1",
+        "--out",
+        str(tmp_path),
+    ]
+    monkeypatch.setattr(sys, "argv", ["paper", "table2", *common, "--methods", "dx-nes-ici", "--json"])
+    paper.main()
+    (row,) = json.loads(capsys.readouterr().out)["table2"]
+    assert (row["population"], row["successes"], row["paper_evaluations"]) == (8, 2, 1962)
+    assert "| SphereOneMax | 20 | dx-nes-ici | 2/2 | 100/100 |" in (tmp_path / "table2.md").read_text()
+    assert (tmp_path / "table2.csv").read_text().startswith("function,N,method,population,trials,successes")
+
+    monkeypatch.setattr(sys, "argv", ["paper", "table2", *common, "--population", "sweep"])
+    paper.main()
+    assert "table2" in capsys.readouterr().out
+    assert "| SphereOneMax | 20 | dx-nes-ici | " in (tmp_path / "sweep.md").read_text()
+    assert len((tmp_path / "sweep.csv").read_text().splitlines()) == 1 + 6
+    for name in ("sweep.png", "sweep.svg"):
+        assert (tmp_path / name).stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["table5"], "invalid choice: 'table5'"),
+        (["table2", "--population", "7"], "expected paper, sweep or an even number from 4 on, got 7"),
+        (["table2", "--dims", "21"], "N is even, got 21"),
+        (["table2", "--trials", "0"], "expected a positive whole number, got 0"),
+        (["table2", "--methods", "dx-nes"], "invalid choice: 'dx-nes'"),
+    ],
+)
+def test_wrong_options_are_named(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        paper.options(arguments)
+    assert message in capsys.readouterr().err
+
+
+def test_a_dimension_without_a_published_population_is_named() -> None:
+    with pytest.raises(SystemExit, match="the paper has no N = 10; give a number, or sweep"):
+        paper.populations(("EllipsoidInt", 10, "dx-nes-ici"), "paper")
+
+
+def test_the_published_cells_are_complete() -> None:
+    assert len(published.TABLE2) == 24
+    assert published.population("EllipsoidInt", 80, "dx-nes-ic+leap") == 22
+    assert published.population("EllipsoidInt", 80, "cma-es+leap") == 20
+
+
+@pytest.mark.parametrize("question", ["cma-leap", "epistasis", "shares"])
+def test_problems_beyond_the_paper_have_their_optimum_on_the_lattice(question: str) -> None:
+    for function in beyond.QUESTIONS[question].functions:
+        problem, _ = beyond.instance(function, 20, seed=1)
+        switches = [v.range() == (-0.5, 1.5) for v in problem.space.variables]
+        optimum = np.array([switches], dtype=float)
+        np.testing.assert_array_equal(problem.fun(optimum), [0.0])
+        assert problem.fun(optimum + 1.0 - 2.0 * optimum)[0] >= 1.0 - 1e-9
+
+
+@pytest.mark.parametrize("kind", beyond.KINDS)
+def test_every_kind_of_integer_is_solved(kind: str) -> None:
+    cell = Cell(f"domain/ellipsoid/{kind}", 4, "dx-nes-ici", 12)
+    assert beyond.run(cell, 0).best < 1e-10
+
+
+@pytest.mark.parametrize("peer", beyond.PEERS)
+def test_peers_run_the_same_experiment(peer: str) -> None:
+    assert beyond.run(Cell("share/tablet/50", 4, peer, 8), 0).success
+    assert beyond.run(Cell("share/one-max/50", 4, peer, 8), 0).evaluations > 0
+
+
+def test_difference_compares_successes_then_values() -> None:
+    fast, slow = (
+        [Trial(True, 100 + i, 0.0) for i in range(10)],
+        [Trial(True, 200 + i, 0.0) for i in range(10)],
+    )
+    stuck, worse = (
+        [Trial(False, 9, 1.0 + i) for i in range(10)],
+        [Trial(False, 9, 50.0 + i) for i in range(10)],
+    )
+    assert beyond.difference(slow, fast) == 1
+    assert beyond.difference(fast, slow) == -1
+    assert beyond.difference(stuck, slow) == 1
+    assert beyond.difference(stuck, worse) == -1
+    assert beyond.difference(fast, fast) == 0
+    assert beyond.entry(fast) == "104"
+    assert beyond.entry(fast[:1] + stuck[:1]) == "100 (1/2)"
+    assert beyond.entry(stuck) == "f = 5.5 (0/10)"
+
+
+def test_the_documents_show_the_tables_as_they_are() -> None:
+    for path in embed.DOCS.glob("*.md"):
+        text = path.read_text()
+        assert embed.embedded(text) == text, f"{path.name}: run python -m experiments.embed"
 
 
 def test_the_cost_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -264,6 +264,28 @@ def test_a_binary_variable_exactly_on_its_threshold_keeps_its_margin() -> None:
     assert magnification.tolist() == [1.0]
 
 
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_leap_does_not_cross_the_threshold_when_sd_is_below_the_last_digit(bias: bool) -> None:
+    lattice = Lattice([(0.0, 1.0, 11), (0.0, 0.1, 1001)])
+    treatment = Leap(bias)
+    m, sd = np.array([7.49, 77.74]), np.full(2, 1e-20)
+    plateau = lattice.plateau(m)
+    memory = treatment.start(lattice, 0.01, m, sd)
+    for _ in range(20):
+        m, memory = treatment.corrected(lattice, 0.01, memory, m + sd, sd)
+        np.testing.assert_array_equal(lattice.plateau(m), plateau)
+
+
+def test_equal_candidates_share_their_weights() -> None:
+    integers = Integers(1, Lattice([]), 0.1, Round())
+    cloud = cmaes.Cloud(np.zeros((5, 1)), np.zeros((5, 1)), np.zeros((5, 1)))
+    ranking = rank(np.array([2.0, 1.0, 2.0, 0.5, 2.0]), None, cloud, integers)
+    shared = ranking.shared(np.array([5.0, 3.0, 2.0, 1.0, -3.0]))
+    np.testing.assert_allclose(shared, [0.0, 3.0, 0.0, 5.0, 0.0], atol=1e-15)
+    distinct = rank(np.array([3.0, 1.0, 2.0]), None, cloud, integers)
+    np.testing.assert_array_equal(distinct.shared(np.array([5.0, 3.0, 2.0])), [2.0, 5.0, 3.0])
+
+
 def test_leap_moves_to_the_next_boundary_and_leaves_alpha_there() -> None:
     alpha = 0.05
     integers = Integers(0, Lattice([(0.0, 1.0, 11)]), alpha, Leap())

@@ -160,12 +160,17 @@ class Frame:
 
     def decode(self, x: FloatArray, plateaus: FloatArray) -> Points:
         """The user's points, from internal coordinates and the plateaus of their integer ones."""
+        numbers = self.numbers(x, plateaus)
+        return Points(numbers, self._as_params(numbers, plateaus))
+
+    def numbers(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
+        """The same points as numbers alone, one row each."""
         numbers = np.empty((len(x), len(self.space)))
         numbers[:, self._continuous_columns] = self._continuous_values(x)
         numbers[:, self._discrete_columns] = self._values.value(plateaus)
         if self._fixed:
             numbers[:, self._fixed] = self._template[self._fixed]
-        return Points(numbers, self._as_params(numbers, plateaus))
+        return numbers
 
     def _continuous_values(self, x: FloatArray) -> FloatArray:
         """The continuous variables of internal points, in the user's units and within their bounds."""

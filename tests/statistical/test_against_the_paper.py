@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binomtest
 
-from experiments.harness import Trial, paper_trial, summary
+from experiments.harness import Trial, summary
+from experiments.runs import paper_trial
 from saltus.problems import PAPER
 
 pytestmark = pytest.mark.slow

@@ -13,6 +13,9 @@ from scipy.special import ndtri
 from .lattice import FloatArray, Lattice
 from .rounding import Round
 
+# A mean keeps this distance from a threshold, relative to its size: nearer, the last digit would decide.
+_CLOSEST = 16 * float(np.finfo(np.float64).eps)
+
 
 @cache
 def quantile(alpha: float) -> float:
@@ -68,7 +71,8 @@ class Leap(Round):
             back = m <= memory.close  # l. 30
             back |= plateau == lattice.last  # l. 28: the topmost plateau has a threshold below only,
             back &= plateau > 0.0  # the lowest one above only
-            leapt = lattice.threshold(plateau - back)
-            leapt += np.where(back, ci, -ci)  # l. 29, l. 31, l. 33
+            threshold = lattice.threshold(plateau - back)
+            reach = np.maximum(ci, _CLOSEST * np.abs(threshold))
+            leapt = threshold + np.where(back, reach, -reach)  # l. 29, l. 31, l. 33
             m = np.where(trapped, leapt, m)
         return m, Boundary(lattice.close(m), thresholds <= 1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,16 @@ class Ranking(NamedTuple):
 
     order: NDArray[np.intp]
     feasible: int
+    groups: NDArray[np.intp] | None = None  # along `order`, if there are equals: the group of each
+
+    def shared(self, weights: FloatArray) -> FloatArray:
+        """Each candidate's weight, from weights by rank; equals get the mean of theirs."""
+        if self.groups is not None:
+            means = np.bincount(self.groups, weights) / np.bincount(self.groups)
+            weights = means[self.groups]
+        own = np.empty(len(weights))
+        own[self.order] = weights
+        return own
 
 
 def rank(values: FloatArray, violations: FloatArray | None, cloud: Cloud, integers: Integers) -> Ranking:
@@ -44,14 +54,21 @@ def rank(values: FloatArray, violations: FloatArray | None, cloud: Cloud, intege
     finite = np.isfinite(values)
     if violations is None:
         if np.count_nonzero(finite) == len(values):
-            if integers.lattice.size and len(set(values.tolist())) < len(values):
-                return Ranking(np.lexsort((integers.overshoot(cloud.x), values)), len(values))
-            return Ranking(values.argsort(kind="stable"), len(values))
+            if len(set(values.tolist())) == len(values):
+                return Ranking(values.argsort(kind="stable"), len(values))
+            return _sorted((integers.overshoot(cloud.x), values), len(values))
         violations = np.zeros(len(values))
     violated = (violations > 0) & np.isfinite(violations)
     ranked = finite & (violations <= 0) | violated
     group = np.where(violated, 1, np.where(ranked, 0, 2))
     key = np.choose(group, (values, violations, cloud.distances))
     tie = np.where(finite, values, np.inf)
-    order = np.lexsort((integers.overshoot(cloud.x), tie, key, group))
-    return Ranking(order, int(np.count_nonzero(ranked)))
+    return _sorted((integers.overshoot(cloud.x), tie, key, group), int(np.count_nonzero(ranked)))
+
+
+def _sorted(keys: tuple[NDArray[Any], ...], feasible: int) -> Ranking:
+    """Sorted by the last key, then the one before it, and so on; equal are those equal in all keys."""
+    order = np.lexsort(keys)
+    along = np.stack([key[order] for key in keys])
+    differs = np.any(along[:, 1:] != along[:, :-1], axis=0)
+    return Ranking(order, feasible, np.concatenate(([0], np.cumsum(differs))))

@@ -1,0 +1,280 @@
+"""The paper's tables and figures, ours beside the published ones.
+
+table2   DX-NES-ICI and CMA-ES with Margin on four functions, N = 20, 40, 80
+table3   leap on and off
+table4   bias on and off
+figure5  the mean's path on 40-D NIntTablet, with and without leap
+figure6  standard deviations on 80-D EllipsoidInt, with and without bias
+all      all of them
+
+Settings, success, failure and measures are the paper's: experiments/runs.py. Every finished trial is kept
+in OUT/trials.csv at once, and a trial that is there is not run again: a command that was stopped goes on.
+Tables are written to OUT as Markdown and CSV, figures as PNG and SVG.
+
+--population sweep runs all 13 population sizes, takes the best by the paper's two measures (most successes,
+then fewest evaluations), and writes OUT/sweep.* as well. Methods are the names of saltus.STRATEGIES.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scipy.stats import binomtest
+
+from experiments import figures, published
+from experiments.harness import RESULTS, Summary, Trial, command_line, made_by, markdown, summary
+from experiments.published import TABLE2, TABLE3, TABLE4, Published
+from experiments.record import Cell, complete
+from experiments.runs import paper_trial
+from saltus import STRATEGIES
+from saltus.problems import PAPER
+from saltus.strategy import default_population
+
+PROBLEMS = {make(2).name: make for make in PAPER}
+TABLES = {"table2": TABLE2, "table3": TABLE3, "table4": TABLE4}
+FIGURES = {"figure5": figures.figure5, "figure6": figures.figure6}
+
+
+def run(cell: Cell, seed: int) -> Trial:
+    """One trial of a cell."""
+    return paper_trial(PROBLEMS[cell.function](cell.N), cell.population, seed=seed, strategy=cell.method)
+
+
+class Row(NamedTuple):
+    """A cell beside the paper's."""
+
+    cell: Cell
+    ours: Summary
+    paper: Published | None
+
+    @property
+    def successes_agree(self) -> bool:
+        """Whether the paper's rate of success lies in the 95% interval of ours."""
+        assert self.paper is not None
+        low, high = binomtest(self.ours.successes, self.ours.trials).proportion_ci(0.95)
+        return bool(low <= self.paper.successes / 100 <= high)
+
+    @property
+    def evaluations_agree(self) -> bool:
+        """Whether the paper's mean lies in the 95% interval of ours, or within 5% of it."""
+        assert self.paper is not None
+        if math.isnan(self.paper.mean):
+            return True  # tables 3 and 4 tell successes only
+        return abs(self.ours.mean - self.paper.mean) <= max(self.ours.half_width, 0.05 * self.paper.mean)
+
+    @property
+    def agreement(self) -> str:
+        """In a word."""
+        if self.paper is None:
+            return "-"
+        differ = [
+            what
+            for what, agree in (("successes", self.successes_agree), ("evaluations", self.evaluations_agree))
+            if not agree
+        ]
+        return f"no: {' and '.join(differ)}" if differ else "yes"
+
+    def plain(self) -> dict[str, Any]:
+        """As a flat dict, for CSV and JSON; numbers that there are not are None."""
+        paper = self.paper or Published(-1)
+        numbers = {
+            "trials": self.ours.trials,
+            "successes": self.ours.successes,
+            "evaluations": self.ours.mean,
+            "half_width": self.ours.half_width,
+            "iqr": self.ours.iqr,
+            "paper_successes": None if self.paper is None else paper.successes,
+            "paper_evaluations": paper.mean,
+            "paper_iqr": paper.iqr,
+            "paper_population": paper.population,
+        }
+        known = {k: None if v is None or math.isnan(v) else round(v, 1) for k, v in numbers.items()}
+        return {**self.cell._asdict(), **known, "agree": self.agreement}
+
+    def cells(self) -> list[str]:
+        """As a row of the Markdown table."""
+        ours, paper = self.ours, self.paper or Published(-1)
+        theirs = "-" if self.paper is None else f"{paper.successes}/100"
+        mean = f"{ours.mean:.0f} ± {ours.half_width:.0f}" if ours.successes > 1 else _whole(ours.mean)
+        return [
+            self.cell.function,
+            str(self.cell.N),
+            self.cell.method,
+            f"{ours.successes}/{ours.trials}",
+            theirs,
+            mean,
+            _whole(paper.mean),
+            _whole(ours.iqr),
+            _whole(paper.iqr),
+            str(self.cell.population),
+            "-" if paper.population is None else str(paper.population),
+            self.agreement,
+        ]
+
+
+HEADER = ["function", "N", "method", "successes", "paper", "evaluations", "paper"]
+HEADER += ["IQR", "paper", "λ", "paper", "agree"]
+
+
+def _whole(number: float) -> str:
+    return "-" if math.isnan(number) else f"{number:.0f}"
+
+
+def names_of(table: str, arguments: argparse.Namespace) -> list[tuple[str, int, str]]:
+    """Function, dimension and method of each row of a table."""
+    keys = list(TABLES[table])
+    functions = arguments.functions or list(dict.fromkeys(f for f, _, _ in keys))
+    dims = arguments.dims or list(dict.fromkeys(N for _, N, _ in keys))
+    methods = arguments.methods or list(dict.fromkeys(m for _, _, m in keys))
+    return [(f, N, m) for f in functions for N in dims for m in methods]
+
+
+def populations(name: tuple[str, int, str], choice: str) -> Iterable[int]:
+    """The population sizes of a row."""
+    if choice == "sweep":
+        return published.SWEEP
+    if choice != "paper":
+        return [int(choice)]
+    if name[:2] not in {key[:2] for key in TABLE2}:
+        raise SystemExit(f"--population paper: the paper has no N = {name[1]}; give a number, or sweep")
+    return [published.population(*name)]
+
+
+def best_of(rows: list[Row]) -> Row:
+    """By the paper's two measures in order: most successes, then fewest evaluations."""
+    return min(rows, key=lambda row: (-row.ours.successes, row.ours.mean))
+
+
+def table(name: str, arguments: argparse.Namespace) -> list[Row]:
+    """Run what is missing of a table, write it and give its rows."""
+    rows_of = names_of(name, arguments)
+    cells = {key: [Cell(*key, size) for size in populations(key, arguments.population)] for key in rows_of}
+    started = time.perf_counter()
+    everything = [cell for some in cells.values() for cell in some]
+    record = complete(everything, arguments.trials, run, arguments.out / "trials.csv", arguments.jobs)
+    seconds = time.perf_counter() - started
+    every: dict[tuple[str, int, str], list[Row]] = {
+        key: [Row(c, summary(record[c].values()), TABLES[name].get(key)) for c in some]
+        for key, some in cells.items()
+    }
+    best = [best_of(rows) for rows in every.values()]
+    title = f"{name}-sweep" if arguments.population == "sweep" else name
+    seeds = f"seeds 0 to {arguments.trials - 1}, {seconds:.0f} s with {arguments.jobs} processes"
+    _write(arguments.out / title, best, f"{made_by(command_line('paper'))}, {seeds}")
+    if arguments.population == "sweep":
+        _write(arguments.out / "sweep", [row for rows in every.values() for row in rows], None)
+        _write_sweep(arguments.out, every)
+    return best
+
+
+def _write(path: Path, rows: list[Row], made: str | None) -> None:
+    """PATH.csv and, with a line that says what made it, PATH.md."""
+    with path.with_suffix(".csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0].plain(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row.plain() for row in rows)
+    if made:
+        path.with_suffix(".md").write_text(f"{made}\n\n{markdown(HEADER, [row.cells() for row in rows])}\n")
+
+
+def _write_sweep(out: Path, every: dict[tuple[str, int, str], list[Row]]) -> None:
+    """What the paper's lambda and the default one cost, beside the best of the sweep."""
+    lines = []
+    for (function, N, method), rows in every.items():
+        by_size = {row.cell.population: row for row in rows}
+        best = best_of(rows)
+        paper = TABLE2.get((function, N, method))
+        default = by_size[default_population(N)]
+        extra = default.ours.mean / best.ours.mean - 1
+        lines.append(
+            [
+                function,
+                str(N),
+                method,
+                _at(best),
+                "-" if paper is None or paper.population is None else _at(by_size[paper.population]),
+                _at(default),
+                f"{extra:+.0%}" if best.ours.successes else "-",
+            ]
+        )
+    header = ["function", "N", "method", "best λ", "paper's λ", "default λ", "default costs"]
+    made = made_by(command_line("paper"))
+    trials = next(iter(every.values()))[0].ours.trials
+    (out / "sweep.md").write_text(f"{made}, seeds 0 to {trials - 1}\n\n{markdown(header, lines)}\n")
+    figures.sweep({row.cell: row.ours for rows in every.values() for row in rows}, out)
+
+
+def _at(row: Row) -> str:
+    return f"{row.cell.population}: {row.ours}"
+
+
+def options(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m experiments.paper",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("what", choices=[*TABLES, *FIGURES, "all"], metavar="TABLE")
+    parser.add_argument("--trials", type=positive, default=100, help="runs of each cell (100)")
+    parser.add_argument("--dims", type=int, nargs="+", help="dimensions (the table's)")
+    parser.add_argument("--functions", nargs="+", choices=PROBLEMS, metavar="NAME", help=", ".join(PROBLEMS))
+    parser.add_argument(
+        "--methods", nargs="+", choices=STRATEGIES, metavar="NAME", help=", ".join(STRATEGIES)
+    )
+    parser.add_argument("--population", type=_population, default="paper", help="paper, sweep or a number")
+    parser.add_argument("--jobs", type=positive, default=2, help="processes (2)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder (experiments/results)")
+    parser.add_argument("--json", action="store_true", help="print rows as JSON instead of a table")
+    chosen = parser.parse_args(arguments)
+    for N in chosen.dims or []:
+        if N < 2 or N % 2:
+            parser.error(f"argument --dims: half of the variables are integers, so N is even, got {N}")
+    return chosen
+
+
+def positive(text: str) -> int:
+    """A number of trials or processes."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a positive whole number, got {text}")
+    return number
+
+
+def _population(text: str) -> str:
+    if text in ("paper", "sweep"):
+        return text
+    if not text.isdecimal() or int(text) < 4 or int(text) % 2:
+        raise argparse.ArgumentTypeError(f"expected paper, sweep or an even number from 4 on, got {text}")
+    return text
+
+
+def main() -> None:
+    """Run, write and print."""
+    arguments = options()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    chosen = [*TABLES, *FIGURES] if arguments.what == "all" else [arguments.what]
+    printed: dict[str, Any] = {}
+    for name in chosen:
+        if name in TABLES:
+            rows = table(name, arguments)
+            printed[name] = [row.plain() for row in rows]
+            text = markdown(HEADER, [row.cells() for row in rows])
+        else:
+            printed[name] = [str(path) for path in FIGURES[name](arguments.out)]
+            text = "\n".join(printed[name])
+        if not arguments.json:
+            print(f"\n{name}\n\n{text}", flush=True)
+    if arguments.json:
+        print(json.dumps(printed, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""One run of the paper's experiment: its settings, its measure of success, its failures.
+
+sigma = 1 and alpha = 1 / (N lambda). A run succeeds with a value below 1e-10, and fails after N * 10^4
+evaluations, when the smallest eigenvalue of the covariance matrix falls below 1e-30 or its condition number
+exceeds 10^14 (looked at when the eigenbasis is fresh), or when a peer's own stopping rule ends it.
+
+The loop works on the strategy itself, a generation at a time as arrays: `Optimizer` with the same seed makes
+the same run (tests/test_experiments.py), with about a quarter more time for its candidates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments.harness import Trial
+from saltus.problems import Problem
+from saltus.space import Frame
+from saltus.strategy import FloatArray, Integers, by_name, rank
+
+TARGET = 1e-10
+BUDGET = 10**4  # evaluations per dimension
+SMALLEST_EIGENVALUE = 1e-30
+LARGEST_CONDITION = 1e14
+
+
+class Generation(NamedTuple):
+    """Where a run is after a generation."""
+
+    evaluations: int
+    value: float  # the best of the generation
+    m: FloatArray
+    sd: FloatArray
+    failed: bool
+
+
+def generations(
+    problem: Problem,
+    frame: Frame,
+    strategy: str,
+    population: int,
+    rng: np.random.Generator,
+    exact: bool = False,
+) -> Iterator[Generation]:
+    """A run without end, from the Gaussian of the frame."""
+    chosen = by_name(strategy)
+    core = chosen.core
+    integers = Integers(frame.n_co, frame.lattice, 1 / (frame.N * population), chosen.treatment)
+    constants = core.constants(frame.N, population, exact=exact)
+    state = core.start(constants, frame.m, integers)
+    evaluations = 0
+    while True:
+        cloud = core.spread(constants, state, core.draw(constants, rng))
+        values = problem.fun(frame.numbers(cloud.x, integers.plateaus(state.memory, state.m, cloud.x)))
+        evaluations += population
+        state = core.update(constants, state, cloud, rank(values, None, cloud, integers), integers)
+        failed = state.age == 0 and beyond_limits(state.sigma, state.eigenvalues)
+        yield Generation(evaluations, float(np.minimum.reduce(values)), state.m, state.sd, failed)
+
+
+def beyond_limits(sigma: float, eigenvalues: FloatArray) -> bool:
+    """Whether the covariance matrix, sigma^2 times one with these eigenvalues, ends a run."""
+    smallest, largest = float(eigenvalues.min()), float(eigenvalues.max())
+    return sigma**2 * smallest < SMALLEST_EIGENVALUE or largest > LARGEST_CONDITION * smallest
+
+
+def until_the_end(run: Iterator[Generation], N: int) -> Trial:
+    """Success or failure of a run in N dimensions."""
+    best = math.inf
+    for g in run:
+        best = min(best, g.value)
+        if best < TARGET or g.failed or g.evaluations >= N * BUDGET:
+            return Trial(best < TARGET, g.evaluations, best)
+    raise AssertionError("a run has no end of its own")
+
+
+def paper_trial(
+    problem: Problem, population: int, *, seed: int, strategy: str = "dx-nes-ici", exact: bool = False
+) -> Trial:
+    """One run at the paper's settings: from the problem's start, sigma = 1."""
+    rng = np.random.default_rng(seed)
+    frame = Frame(problem.space, problem.start(rng), 1.0)
+    return until_the_end(generations(problem, frame, strategy, population, rng, exact), frame.N)
