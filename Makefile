@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python
 STAMP := .venv/.installed-from-pyproject
 
-.PHONY: setup demo test lint test-slow cost clean
+.PHONY: setup demo test lint test-slow cost paper clean
 
 setup: $(STAMP)
 
@@ -29,6 +29,10 @@ test-slow: setup  ## statistics against the paper
 
 cost: setup  ## microseconds per generation, beside the peers
 	$(RUN) -m experiments.cost
+
+paper: setup  ## the paper's tables and figures, run anew into out/paper; stopped, it goes on where it was
+	$(RUN) -m experiments.paper table2 --methods dx-nes-ici --out out/paper
+	for what in table3 table4 figure5 figure6; do $(RUN) -m experiments.paper $$what --out out/paper || exit 1; done
 
 clean:
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from experiments.harness import Summary
 from experiments.published import TABLE2
@@ -80,6 +81,7 @@ def _panels(runs: Mapping[str, Trace], problem: Problem) -> tuple[Figure, Any]:
         end = f"optimum after {run.evaluations[-1]:,.0f}" if run.succeeded else "not found"
         ax.set_title(f"{name}: {end}", fontsize=10)
         ax.set_xlabel("evaluations")
+        ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.spines[["top", "right"]].set_visible(False)
     figure.suptitle(f"{problem.space.dimension}-D {problem.name}, λ = {POPULATION}", fontsize=11)
     handles = [Line2D([], [], color=c, label=t) for c, t in ((BLUE, "continuous"), (ORANGE, "integer"))]
@@ -96,7 +98,7 @@ def _draw(ax: Any, evaluations: FloatArray, lines: FloatArray) -> None:
     ax.plot(evaluations[::every], lines[::every, :half], color=BLUE, **style)
 
 
-def sweep(cells: Mapping[Cell, Summary], out: Path) -> list[Path]:
+def sweep(cells: Mapping[Cell, Summary], path: Path) -> list[Path]:
     """Successes and evaluations against the population size."""
     functions = list(dict.fromkeys(c.function for c in cells))
     dims = sorted({c.N for c in cells})
@@ -137,7 +139,7 @@ def sweep(cells: Mapping[Cell, Summary], out: Path) -> list[Path]:
         Line2D([], [], color="black", linestyle="", marker="|", label="default λ"),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
-    return _save(figure, out / "sweep")
+    return _save(figure, path)
 
 
 def _save(figure: Figure, path: Path) -> list[Path]:

@@ -12,7 +12,7 @@ in OUT/trials.csv at once, and a trial that is there is not run again: a command
 Tables are written to OUT as Markdown and CSV, figures as PNG and SVG.
 
 --population sweep runs all 13 population sizes, takes the best by the paper's two measures (most successes,
-then fewest evaluations), and writes OUT/sweep.* as well. Methods are the names of saltus.STRATEGIES.
+then fewest evaluations), and writes OUT/TABLE-sweep.*. Methods are the names of saltus.STRATEGIES.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import argparse
 import csv
 import json
 import math
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -156,63 +155,54 @@ def table(name: str, arguments: argparse.Namespace) -> list[Row]:
     """Run what is missing of a table, write it and give its rows."""
     rows_of = names_of(name, arguments)
     cells = {key: [Cell(*key, size) for size in populations(key, arguments.population)] for key in rows_of}
-    started = time.perf_counter()
     everything = [cell for some in cells.values() for cell in some]
     record = complete(everything, arguments.trials, run, arguments.out / "trials.csv", arguments.jobs)
-    seconds = time.perf_counter() - started
     every: dict[tuple[str, int, str], list[Row]] = {
         key: [Row(c, summary(record[c].values()), TABLES[name].get(key)) for c in some]
         for key, some in cells.items()
     }
     best = [best_of(rows) for rows in every.values()]
-    title = f"{name}-sweep" if arguments.population == "sweep" else name
-    seeds = f"seeds 0 to {arguments.trials - 1}, {seconds:.0f} s with {arguments.jobs} processes"
-    _write(arguments.out / title, best, f"{made_by(command_line('paper'))}, {seeds}")
+    made = f"{made_by(command_line('paper'))}, seeds 0 to {arguments.trials - 1}"
+    text = markdown(HEADER, [row.cells() for row in best])
     if arguments.population == "sweep":
-        _write(arguments.out / "sweep", [row for rows in every.values() for row in rows], None)
-        _write_sweep(arguments.out, every)
+        path = arguments.out / f"{name}-sweep"
+        text += f"\n\n{what_the_default_costs(every)}"
+        figures.sweep({row.cell: row.ours for rows in every.values() for row in rows}, path)
+    else:
+        path = arguments.out / name
+    path.with_suffix(".md").write_text(f"{made}\n\n{text}\n")
+    with path.with_suffix(".csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, best[0].plain(), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row.plain() for rows in every.values() for row in rows)
     return best
 
 
-def _write(path: Path, rows: list[Row], made: str | None) -> None:
-    """PATH.csv and, with a line that says what made it, PATH.md."""
-    with path.with_suffix(".csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0].plain(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(row.plain() for row in rows)
-    if made:
-        path.with_suffix(".md").write_text(f"{made}\n\n{markdown(HEADER, [row.cells() for row in rows])}\n")
-
-
-def _write_sweep(out: Path, every: dict[tuple[str, int, str], list[Row]]) -> None:
-    """What the paper's lambda and the default one cost, beside the best of the sweep."""
+def what_the_default_costs(every: dict[tuple[str, int, str], list[Row]]) -> str:
+    """The best population of the sweep, the paper's and the default one, as a table."""
     lines = []
     for (function, N, method), rows in every.items():
         by_size = {row.cell.population: row for row in rows}
-        best = best_of(rows)
         paper = TABLE2.get((function, N, method))
-        default = by_size[default_population(N)]
-        extra = default.ours.mean / best.ours.mean - 1
+        best, default = best_of(rows), by_size.get(default_population(N))
+        extra = default.ours.mean / best.ours.mean - 1 if default else math.nan
         lines.append(
             [
                 function,
                 str(N),
                 method,
                 _at(best),
-                "-" if paper is None or paper.population is None else _at(by_size[paper.population]),
+                _at(by_size.get(paper.population)) if paper and paper.population else "-",
                 _at(default),
-                f"{extra:+.0%}" if best.ours.successes else "-",
+                "-" if math.isnan(extra) else f"{extra:+.0%}",
             ]
         )
     header = ["function", "N", "method", "best λ", "paper's λ", "default λ", "default costs"]
-    made = made_by(command_line("paper"))
-    trials = next(iter(every.values()))[0].ours.trials
-    (out / "sweep.md").write_text(f"{made}, seeds 0 to {trials - 1}\n\n{markdown(header, lines)}\n")
-    figures.sweep({row.cell: row.ours for rows in every.values() for row in rows}, out)
+    return markdown(header, lines)
 
 
-def _at(row: Row) -> str:
-    return f"{row.cell.population}: {row.ours}"
+def _at(row: Row | None) -> str:
+    return "-" if row is None else f"{row.cell.population}: {row.ours}"
 
 
 def options(arguments: list[str] | None = None) -> argparse.Namespace:

@@ -165,9 +165,9 @@ def test_table_figures_and_sweep_are_written(
     monkeypatch.setattr(sys, "argv", ["paper", "table2", *common, "--population", "sweep"])
     paper.main()
     assert "table2" in capsys.readouterr().out
-    assert "| SphereOneMax | 20 | dx-nes-ici | " in (tmp_path / "sweep.md").read_text()
-    assert len((tmp_path / "sweep.csv").read_text().splitlines()) == 1 + 6
-    for name in ("sweep.png", "sweep.svg"):
+    assert "| SphereOneMax | 20 | dx-nes-ici | " in (tmp_path / "table2-sweep.md").read_text()
+    assert len((tmp_path / "table2-sweep.csv").read_text().splitlines()) == 1 + 6
+    for name in ("table2-sweep.png", "table2-sweep.svg"):
         assert (tmp_path / name).stat().st_size > 10_000
 
 
