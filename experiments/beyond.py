@@ -9,8 +9,9 @@ all        all of them
 All but the first: all strategies and the peers CatCMAwM and pycma, at the default population of Saltus. One
 run without restarts, ended as in the paper. Each entry is the mean number of evaluations; (k/n) tells
 successes where not all runs succeeded, and f the median of the values reached where none did. Bold is the
-best of a row; an arrow up or down is better or worse than the first method by more than chance (Mann-Whitney,
-5%). Trials are recorded and continued as in experiments.paper.
+best of a row, by successes, then evaluations; an arrow up or down is better or worse than the first method
+by more than chance (successes by Fisher's test, then all runs by Mann and Whitney's, 5%). Trials are recorded
+and continued as in experiments.paper.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import mannwhitneyu
+from scipy.stats import fisher_exact, mannwhitneyu
 
 from experiments import published
 from experiments.harness import RESULTS, Trial, command_line, made_by, markdown, summary
-from experiments.paper import PROBLEMS, positive
+from experiments.paper import PROBLEMS, check_common, positive
 from experiments.peers import catcmawm, pycma
 from experiments.record import Cell, Record, complete
 from experiments.runs import generations, until_the_end
@@ -177,7 +178,11 @@ QUESTIONS = {
 
 def population(function: str, N: int, method: str) -> int:
     """The paper's for its own functions, else the default."""
-    return published.population(function, N, method) if function in PROBLEMS else default_population(N)
+    if function not in PROBLEMS:
+        return default_population(N)
+    if (function, N, "dx-nes-ici") not in published.TABLE2:
+        raise SystemExit(f"cma-leap: the paper has N = 20, 40 and 80, got --dims {N}")
+    return published.population(function, N, method)
 
 
 def possible(function: str, method: str) -> bool:
@@ -190,17 +195,28 @@ def score(trial: Trial) -> tuple[bool, float]:
     return (False, trial.evaluations) if trial.success else (True, trial.best)
 
 
-def difference(ours: Iterable[Trial], others: Iterable[Trial]) -> int:
-    """1 if the others are better than ours, -1 if worse, 0 if chance can explain it (Mann-Whitney, 5%)."""
-    a, b = [score(t) for t in ours], [score(t) for t in others]
-    order = sorted({*a, *b})
-    a_ranks, b_ranks = [order.index(s) for s in a], [order.index(s) for s in b]
-    if len(order) == 1 or mannwhitneyu(a_ranks, b_ranks).pvalue >= 0.05:
+def difference(ours: Sequence[Trial], others: Sequence[Trial]) -> int:
+    """1 if the others are better than ours, -1 if worse, 0 if chance can explain it.
+
+    First the numbers of successes are compared (Fisher, 5%), then all trials in order (Mann-Whitney, 5%).
+    """
+    a, b = sum(t.success for t in ours), sum(t.success for t in others)
+    if fisher_exact(np.array([[a, len(ours) - a], [b, len(others) - b]])).pvalue < 0.05:
+        return 1 if b / len(others) > a / len(ours) else -1
+    order = {s: i for i, s in enumerate(sorted({score(t) for t in (*ours, *others)}))}
+    u, p = mannwhitneyu([order[score(t)] for t in ours], [order[score(t)] for t in others])
+    if len(order) == 1 or p >= 0.05:
         return 0
-    return 1 if sum(b_ranks) / len(b) < sum(a_ranks) / len(a) else -1
+    return 1 if u > len(ours) * len(others) / 2 else -1
 
 
-def entry(trials: list[Trial]) -> str:
+def quality(trials: Sequence[Trial]) -> tuple[float, ...]:
+    """The paper's order, less is better: more successes, fewer evaluations; without any, the median value."""
+    s = summary(trials)
+    return (-s.successes, s.mean) if s.successes else (0.0, _median(trials))
+
+
+def entry(trials: Sequence[Trial]) -> str:
     """Mean evaluations of successes; if there are none, the median of the values reached."""
     s = summary(trials)
     if s.successes == s.trials:
@@ -209,7 +225,7 @@ def entry(trials: list[Trial]) -> str:
     return f"{reached} ({s.successes}/{s.trials})"
 
 
-def _median(trials: list[Trial]) -> float:
+def _median(trials: Sequence[Trial]) -> float:
     return float(np.median([t.best for t in trials]))
 
 
@@ -224,11 +240,11 @@ def table(record: Record, methods: Sequence[str]) -> str:
     verdicts: dict[str, list[int]] = {m: [] for m in methods[1:]}
     for function, N in dict.fromkeys((c.function, c.N) for c in record):
         by_method = {c.method: list(t.values()) for c, t in record.items() if c[:2] == (function, N)}
-        best = min(by_method, key=lambda m: sorted(map(score, by_method[m]))[len(by_method[m]) // 2])
+        best = min(by_method, key=lambda m: quality(by_method[m]))
         row = [label(function), str(N)]
         for method in methods:
             text = entry(by_method[method]) if method in by_method else "-"
-            if method in verdicts and method in by_method:
+            if method in verdicts and {method, methods[0]} <= by_method.keys():
                 verdicts[method].append(difference(by_method[methods[0]], by_method[method]))
                 text += {1: " ↑", 0: "", -1: " ↓"}[verdicts[method][-1]]
             row.append(f"**{text}**" if method == best else text)
@@ -238,19 +254,15 @@ def table(record: Record, methods: Sequence[str]) -> str:
     return f"{markdown(['problem', 'N', *methods], rows)}\n\n{markdown(versus, count)}"
 
 
-def write_csv(record: Record, path: Path) -> list[dict[str, Any]]:
-    """A line for each cell, and the same as a list."""
+def plain(record: Record) -> list[dict[str, Any]]:
+    """A flat dict for each cell, for CSV and JSON."""
     lines = []
-    for cell, trials in record.items():
-        s = summary(trials.values())
+    for cell, by_seed in record.items():
+        trials = list(by_seed.values())
+        s = summary(trials)
         numbers = {"trials": s.trials, "successes": s.successes}
-        mean = None if not s.successes else round(s.mean, 1)
-        median = float(f"{_median(list(trials.values())):.4g}")
-        lines.append({**cell._asdict(), **numbers, "evaluations": mean, "median_best": median})
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, lines[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
+        mean = round(s.mean, 1) if s.successes else None
+        lines.append({**cell._asdict(), **numbers, "evaluations": mean, "median_best": _median(trials)})
     return lines
 
 
@@ -270,6 +282,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder (experiments/results)")
     parser.add_argument("--json", action="store_true", help="print cells as JSON instead of a table")
     arguments = parser.parse_args()
+    check_common(parser, arguments)
+    whole = not (arguments.trials or arguments.dims or arguments.methods)
     printed = {}
     for what in QUESTIONS if arguments.what == "all" else [arguments.what]:
         question = QUESTIONS[what]
@@ -285,8 +299,13 @@ def main() -> None:
         record = complete(cells, trials, run, arguments.out / "trials.csv", arguments.jobs)
         text = table(record, methods)
         made = f"{made_by(command_line('beyond'))}, seeds 0 to {trials - 1}"
-        (arguments.out / f"{what}.md").write_text(f"{made}\n\n{text}\n")
-        printed[what] = write_csv(record, arguments.out / f"{what}.csv")
+        printed[what] = plain(record)
+        if whole or arguments.out != RESULTS:
+            (arguments.out / f"{what}.md").write_text(f"{made}\n\n{text}\n")
+            with (arguments.out / f"{what}.csv").open("w", newline="") as file:
+                writer = csv.DictWriter(file, printed[what][0], lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(printed[what])
         if not arguments.json:
             print(f"\n{what}\n\n{text}", flush=True)
     if arguments.json:

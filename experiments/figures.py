@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from experiments.harness import Summary
 from experiments.published import TABLE2
@@ -78,7 +79,11 @@ def _panels(runs: Mapping[str, Trace], problem: Problem) -> tuple[Figure, Any]:
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
     for ax, (name, run) in zip(axes, runs.items(), strict=True):
-        end = f"optimum after {run.evaluations[-1]:,.0f}" if run.succeeded else "not found"
+        end = (
+            f"optimum after {run.evaluations[-1]:,.0f}"
+            if run.succeeded
+            else f"not found in {run.evaluations[-1]:,.0f}"
+        )
         ax.set_title(f"{name}: {end}", fontsize=10)
         ax.set_xlabel("evaluations")
         ax.xaxis.set_major_locator(MaxNLocator(5))
@@ -127,6 +132,9 @@ def sweep(cells: Mapping[Cell, Summary], path: Path) -> list[Path]:
                         rate.plot(size, successes[i], marker, **ring)
                         spent.plot(size, mean[i], marker, **ring)
         spent.set_yscale("log")
+        spent.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        spent.yaxis.set_major_formatter("{x:,.0f}")
+        spent.yaxis.set_minor_locator(NullLocator())
         spent.set_xlabel("population λ")
     axes[0, 0].set_ylabel("successes, %")
     axes[1, 0].set_ylabel("mean evaluations of a success")
@@ -143,8 +151,9 @@ def sweep(cells: Mapping[Cell, Summary], path: Path) -> list[Path]:
 
 
 def _save(figure: Figure, path: Path) -> list[Path]:
-    """PNG and SVG; without a date in it, so that the same run makes the same file."""
+    """PNG and SVG, without dates and random names in it: the same run makes the same file."""
     paths = [path.with_suffix(".png"), path.with_suffix(".svg")]
     figure.savefig(paths[0], dpi=120, metadata={"Software": None})
-    figure.savefig(paths[1], dpi=200, metadata={"Date": None})
+    with rc_context({"svg.hashsalt": "saltus"}):
+        figure.savefig(paths[1], dpi=200, metadata={"Date": None})
     return paths

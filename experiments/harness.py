@@ -39,6 +39,7 @@ class Summary(NamedTuple):
     mean: float
     half_width: float  # of the 95% confidence interval of the mean
     iqr: float  # interquartile range
+    per_success: float  # evaluations of all runs, failures included, for each success
 
     def __str__(self) -> str:
         """Mean evaluations with its interval; successes if not all."""
@@ -52,11 +53,13 @@ def summary(trials: Iterable[Trial]) -> Summary:
     """The summary of some trials."""
     trials = list(trials)
     spent = np.array([t.evaluations for t in trials if t.success], dtype=float)
-    if len(spent) < 2:
-        return Summary(len(trials), len(spent), spent[0] if len(spent) else math.nan, math.nan, math.nan)
-    half_width = 1.96 * spent.std(ddof=1) / math.sqrt(len(spent))
+    n = len(spent)
+    if n == 0:
+        return Summary(len(trials), 0, math.nan, math.nan, math.nan, math.inf)
+    half_width = 1.96 * float(spent.std(ddof=1)) / math.sqrt(n) if n > 1 else math.nan
     low, high = np.percentile(spent, [25, 75])
-    return Summary(len(trials), len(spent), float(spent.mean()), float(half_width), float(high - low))
+    per_success = sum(t.evaluations for t in trials) / n
+    return Summary(len(trials), n, float(spent.mean()), half_width, float(high - low), per_success)
 
 
 def one_thread_each() -> None:

@@ -21,6 +21,7 @@ import argparse
 import csv
 import json
 import math
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,7 +67,7 @@ class Row(NamedTuple):
         assert self.paper is not None
         if math.isnan(self.paper.mean):
             return True  # tables 3 and 4 tell successes only
-        return abs(self.ours.mean - self.paper.mean) <= max(self.ours.half_width, 0.05 * self.paper.mean)
+        return abs(self.ours.mean - self.paper.mean) <= max(0.05 * self.paper.mean, self.ours.half_width)
 
     @property
     def agreement(self) -> str:
@@ -157,11 +158,13 @@ def table(name: str, arguments: argparse.Namespace) -> list[Row]:
     cells = {key: [Cell(*key, size) for size in populations(key, arguments.population)] for key in rows_of}
     everything = [cell for some in cells.values() for cell in some]
     record = complete(everything, arguments.trials, run, arguments.out / "trials.csv", arguments.jobs)
-    every: dict[tuple[str, int, str], list[Row]] = {
-        key: [Row(c, summary(record[c].values()), TABLES[name].get(key)) for c in some]
-        for key, some in cells.items()
-    }
-    best = [best_of(rows) for rows in every.values()]
+    every = {key: [Row(c, summary(record[c].values()), None) for c in some] for key, some in cells.items()}
+    best = []
+    for key, rows in every.items():
+        row, theirs = best_of(rows), TABLES[name].get(key)
+        # ours beside the paper's: at its population, or each at its best
+        same = theirs and (len(rows) > 1 or theirs.population in (None, row.cell.population))
+        best.append(row._replace(paper=theirs if same else None))
     made = f"{made_by(command_line('paper'))}, seeds 0 to {arguments.trials - 1}"
     text = markdown(HEADER, [row.cells() for row in best])
     if arguments.population == "sweep":
@@ -170,22 +173,31 @@ def table(name: str, arguments: argparse.Namespace) -> list[Row]:
         figures.sweep({row.cell: row.ours for rows in every.values() for row in rows}, path)
     else:
         path = arguments.out / name
+    if arguments.out == RESULTS and arguments.population != "sweep" and not arguments.whole:
+        print(
+            f"{name}: a part of the table is not written to {RESULTS}, which has all of it", file=sys.stderr
+        )
+        return best
     path.with_suffix(".md").write_text(f"{made}\n\n{text}\n")
     with path.with_suffix(".csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, best[0].plain(), lineterminator="\n")
+        lines = best if arguments.population != "sweep" else [row for rows in every.values() for row in rows]
+        writer = csv.DictWriter(file, lines[0].plain(), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(row.plain() for rows in every.values() for row in rows)
+        writer.writerows(row.plain() for row in lines)
     return best
 
 
 def what_the_default_costs(every: dict[tuple[str, int, str], list[Row]]) -> str:
-    """The best population of the sweep, the paper's and the default one, as a table."""
+    """The best population of the sweep, the paper's and the default one, as a table.
+
+    What a population costs is evaluations of all runs for each success: failures are paid, too.
+    """
     lines = []
     for (function, N, method), rows in every.items():
         by_size = {row.cell.population: row for row in rows}
         paper = TABLE2.get((function, N, method))
         best, default = best_of(rows), by_size.get(default_population(N))
-        extra = default.ours.mean / best.ours.mean - 1 if default else math.nan
+        extra = default.ours.per_success / best.ours.per_success - 1 if default else math.nan
         lines.append(
             [
                 function,
@@ -224,18 +236,29 @@ def options(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder (experiments/results)")
     parser.add_argument("--json", action="store_true", help="print rows as JSON instead of a table")
     chosen = parser.parse_args(arguments)
+    check_common(parser, chosen)
+    of_tables = ("trials", "dims", "functions", "methods", "population")
+    given = [f"--{name}" for name in of_tables if getattr(chosen, name) != parser.get_default(name)]
+    chosen.whole = not given
+    if given and chosen.what in FIGURES:
+        parser.error(f"{chosen.what} has no {' and no '.join(given)}: its settings are the paper's")
+    return chosen
+
+
+def check_common(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> None:
+    """What this command line and that of experiments.beyond demand alike."""
     for N in chosen.dims or []:
         if N < 2 or N % 2:
-            parser.error(f"argument --dims: half of the variables are integers, so N is even, got {N}")
-    return chosen
+            parser.error(f"argument --dims: expected even numbers from 2 on, got {N}")
+    if chosen.out.exists() and not chosen.out.is_dir():
+        parser.error(f"argument --out: expected a folder, got the file {chosen.out}")
 
 
 def positive(text: str) -> int:
     """A number of trials or processes."""
-    number = int(text)
-    if number < 1:
+    if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a positive whole number, got {text}")
-    return number
+    return int(text)
 
 
 def _population(text: str) -> str:

@@ -7,14 +7,13 @@ the record. So a run that was stopped goes on where it was, and tables that shar
 from __future__ import annotations
 
 import csv
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from tqdm.auto import tqdm
 
@@ -36,15 +35,12 @@ Record = dict[Cell, dict[int, Trial]]  # by seed
 
 
 def read(path: Path) -> Record:
-    """Every trial in the file; the rest of a line that was cut off by a crash is removed from it."""
+    """Every trial in the file; a line that a crash has cut off does not count."""
     record: Record = {}
     if not path.exists():
         return record
-    text = path.read_text()
-    whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        os.truncate(path, len(whole.encode()))
-    for number, row in enumerate(csv.reader(whole.splitlines()), 1):
+    lines = path.read_text(errors="replace").split("\n")[:-1]
+    for number, row in enumerate(csv.reader(lines), 1):
         if row == HEADER:
             continue
         try:
@@ -84,24 +80,44 @@ def _run(
 ) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     one_thread_each()
-    total = cells * trials
-    # Ctrl-C reaches all processes of a terminal: the workers end at once and silently
+    # Ctrl-C reaches all processes of a terminal: the workers end at once and silently; kill ends them below
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_DFL))
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    total = cells * trials
     bar = tqdm(total=total, initial=total - len(missing), unit="trial", desc=f"{cells} cells x {trials}")
-    with bar, path.open("a", newline="", buffering=1) as file:
+    broken = []
+    with bar, _appending(path) as file:
         rows = csv.writer(file, lineterminator="\n")
-        if not file.tell():
-            rows.writerow(HEADER)
         try:
             futures = {pool.submit(run, *task): task for task in missing}
             for future in as_completed(futures):
                 cell, seed = futures.pop(future)
-                trial = future.result()
-                rows.writerow([*cell, seed, int(trial.success), trial.evaluations, f"{trial.best:.4g}"])
-                record.setdefault(cell, {})[seed] = trial
                 bar.update()
+                if (error := future.exception()) is not None:
+                    broken.append(f"{cell}, seed {seed}: {error!r}")
+                    continue
+                trial = future.result()
+                best = f"{trial.best:.4g}"
+                rows.writerow([*cell, seed, int(trial.success), trial.evaluations, best])
+                record.setdefault(cell, {})[seed] = trial._replace(best=float(best))  # as it will be read
         except KeyboardInterrupt:
+            for worker in active_children():
+                worker.terminate()
             print(f"\nStopped; finished trials are in {path}. The same command goes on.", file=sys.stderr)
             raise SystemExit(130) from None
         finally:
             pool.shutdown(cancel_futures=True)
+            signal.signal(signal.SIGTERM, previous)
+    if broken:
+        raise SystemExit("these trials broke, the others are kept:\n" + "\n".join(broken))
+
+
+def _appending(path: Path) -> TextIO:
+    """The file, ready for whole lines: with a header, and without a line that a crash has cut off."""
+    file = path.open("a+", newline="", buffering=1)
+    file.seek(0)
+    text = file.read()
+    file.truncate(len(text[: text.rfind("\n") + 1].encode()))
+    if not text:
+        file.write(",".join(HEADER) + "\n")
+    return file

@@ -41,7 +41,7 @@ def test_one_trial_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_summary() -> None:
     s = summary([Trial(True, 10), Trial(True, 14), Trial(False, 99)])
-    assert (s.trials, s.successes, s.mean, s.iqr) == (3, 2, 12.0, 2.0)
+    assert (s.trials, s.successes, s.mean, s.iqr, s.per_success) == (3, 2, 12.0, 2.0, 61.5)
     assert str(s) == "12 ± 4 (2/3)"
     assert str(summary([Trial(False, 5)])) == "0/1"
 
@@ -78,7 +78,7 @@ def test_trials_are_kept_and_not_run_again(tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) == 1 + 6
     for cell in CELLS:
         for seed in range(3):
-            assert again[cell][seed][:2] == first[cell][seed][:2]
+            assert again[cell][seed] == first[cell][seed]
     before = path.read_text()
     complete(CELLS, 2, paper.run, path, jobs=1)  # fewer are asked for than there are
     assert path.read_text() == before
@@ -91,7 +91,17 @@ def test_a_foreign_line_in_the_record_is_named(tmp_path: Path) -> None:
         read(path)
 
 
-def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
+def _alive(group: int) -> bool:
+    """Whether a process of this group is running."""
+    listed = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True, check=True)
+    return any(
+        pgid == str(group) and not stat.startswith("Z")
+        for pgid, stat in map(str.split, listed.stdout.splitlines())
+    )
+
+
+@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_keeps_what_is_finished(tmp_path: Path, way: signal.Signals) -> None:
     command = [sys.executable, "-m", "experiments.paper", "table2", "--dims", "20", "--trials", "50"]
     process = subprocess.Popen(
         [*command, "--methods", "dx-nes-ici", "--out", str(tmp_path)],
@@ -103,22 +113,31 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path) -> None:
         start_new_session=True,
     )
     record = tmp_path / "trials.csv"
+    deadline = time.monotonic() + 60
     while not (record.exists() and len(record.read_text().splitlines()) > 4):
         assert process.poll() is None
+        assert time.monotonic() < deadline
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all processes
+    if way is signal.SIGINT:
+        os.killpg(process.pid, way)  # as a terminal does: to all processes
+    else:
+        process.send_signal(way)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "The same command goes on." in errors
     assert "Traceback" not in errors
     assert sum(len(trials) for trials in read(record).values()) >= 4
+    deadline = time.monotonic() + 20
+    while _alive(process.pid):  # no worker goes on alone
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_agreement_with_the_paper() -> None:
     cell = Cell("EllipsoidInt", 20, "cma-es-margin", 10)
 
     def row(successes: int, mean: float, half_width: float) -> paper.Row:
-        ours = Summary(100, successes, mean, half_width, 0.0)
+        ours = Summary(100, successes, mean, half_width, 0.0, mean)
         return paper.Row(cell, ours, published.Published(80, 1000.0, 50.0, 10))
 
     assert row(80, 1000, 1).agreement == "yes"
@@ -133,7 +152,7 @@ def test_agreement_with_the_paper() -> None:
 def test_the_best_population_has_the_most_successes_then_the_fewest_evaluations() -> None:
     cell = CELLS[0]
     rows = [
-        paper.Row(cell._replace(population=k), Summary(100, s, mean, 1, 1), None)
+        paper.Row(cell._replace(population=k), Summary(100, s, mean, 1, 1, mean), None)
         for k, (s, mean) in enumerate([(99, 10.0), (100, 30.0), (100, 20.0), (0, math.nan)])
     ]
     assert paper.best_of(rows).cell.population == 2
@@ -176,8 +195,11 @@ def test_table_figures_and_sweep_are_written(
     [
         (["table5"], "invalid choice: 'table5'"),
         (["table2", "--population", "7"], "expected paper, sweep or an even number from 4 on, got 7"),
-        (["table2", "--dims", "21"], "N is even, got 21"),
+        (["table2", "--dims", "21"], "expected even numbers from 2 on, got 21"),
         (["table2", "--trials", "0"], "expected a positive whole number, got 0"),
+        (["table2", "--trials", "ten"], "expected a positive whole number, got ten"),
+        (["table2", "--out", __file__], "expected a folder, got the file"),
+        (["figure5", "--dims", "20", "--trials", "3"], "figure5 has no --trials and no --dims"),
         (["table2", "--methods", "dx-nes"], "invalid choice: 'dx-nes'"),
     ],
 )
@@ -217,9 +239,11 @@ def test_every_kind_of_integer_is_solved(kind: str) -> None:
 
 
 @pytest.mark.parametrize("peer", beyond.PEERS)
-def test_peers_run_the_same_experiment(peer: str) -> None:
-    assert beyond.run(Cell("share/tablet/50", 4, peer, 8), 0).success
-    assert beyond.run(Cell("share/one-max/50", 4, peer, 8), 0).evaluations > 0
+@pytest.mark.parametrize("function", ["share/tablet/50", "share/one-max/50", "domain/tablet/2 values"])
+def test_peers_solve_what_they_should(peer: str, function: str) -> None:
+    trial = beyond.run(Cell(function, 10, peer, 10), 0)
+    assert trial.success
+    assert trial.evaluations < 8000
 
 
 def test_difference_compares_successes_then_values() -> None:
@@ -236,14 +260,21 @@ def test_difference_compares_successes_then_values() -> None:
     assert beyond.difference(stuck, slow) == 1
     assert beyond.difference(stuck, worse) == -1
     assert beyond.difference(fast, fast) == 0
+    uneven = [Trial(True, 10, 0.0)] * 14 + [Trial(True, 30 + i, 0.0) for i in range(6)]
+    assert beyond.difference(uneven, [Trial(True, 20, 0.0)] * 20) == -1
+    reliable, lucky = [Trial(True, 500, 0.0)] * 20, [Trial(True, 300, 0.0)] * 11 + [Trial(False, 9, 1.0)] * 9
+    assert beyond.difference(lucky, reliable) == 1
+    assert beyond.quality(reliable) < beyond.quality(lucky) < beyond.quality(stuck) < beyond.quality(worse)
     assert beyond.entry(fast) == "104"
     assert beyond.entry(fast[:1] + stuck[:1]) == "100 (1/2)"
     assert beyond.entry(stuck) == "f = 5.5 (0/10)"
 
 
 def test_the_documents_show_the_tables_as_they_are() -> None:
+    assert (embed.DOCS / "results.md").read_text().count("<!-- table: ") >= 8
     for path in embed.DOCS.glob("*.md"):
         text = path.read_text()
+        assert len(embed.PLACE.findall(text)) == text.count("<!-- table")
         assert embed.embedded(text) == text, f"{path.name}: run python -m experiments.embed"
 
 

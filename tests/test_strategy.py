@@ -265,15 +265,30 @@ def test_a_binary_variable_exactly_on_its_threshold_keeps_its_margin() -> None:
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_a_leap_does_not_cross_the_threshold_when_sd_is_below_the_last_digit(bias: bool) -> None:
-    lattice = Lattice([(0.0, 1.0, 11), (0.0, 0.1, 1001)])
+@pytest.mark.parametrize("grid", [(0.0, 1.0, 11), (-10.0, 1.0, 21), (-1000.0, 1.0, 2001), (-7.3, 0.1, 150)])
+def test_a_leap_does_not_cross_the_threshold_when_sd_is_below_the_last_digit(
+    bias: bool, grid: tuple[float, float, int]
+) -> None:
+    count = grid[2]
+    lattice = Lattice([grid] * count)
     treatment = Leap(bias)
-    m, sd = np.array([7.49, 77.74]), np.full(2, 1e-20)
-    plateau = lattice.plateau(m)
+    plateau = np.arange(float(count))
+    m, sd = lattice.value(plateau), np.full(count, 1e-20)
     memory = treatment.start(lattice, 0.01, m, sd)
     for _ in range(20):
         m, memory = treatment.corrected(lattice, 0.01, memory, m + sd, sd)
         np.testing.assert_array_equal(lattice.plateau(m), plateau)
+
+
+def test_a_flat_generation_shrinks_cma_es_and_leaves_its_mean() -> None:
+    integers = Integers(5, Lattice([]), 0.1, Round())
+    c = cmaes.constants(5, 8)
+    s = cmaes.start(c, np.ones(5), integers)
+    cloud = cmaes.spread(c, s, cmaes.draw(c, np.random.default_rng(0)))
+    after = cmaes.update(c, s, cloud, rank(np.zeros(8), None, cloud, integers), integers)
+    assert c.weights_sum < 0
+    np.testing.assert_array_equal(after.m, s.m)
+    assert after.sigma < s.sigma
 
 
 def test_equal_candidates_share_their_weights() -> None:

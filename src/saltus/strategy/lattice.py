@@ -78,6 +78,7 @@ class Lattice:
         self.last = last  # number of each coordinate's last plateau
         # ends of the outermost plateaus, if they were as wide outwards as inwards
         self.low, self.high = first - step / 2, high
+        self.largest = np.maximum(np.abs(self.low), np.abs(high))  # size of the numbers that are added up
         self._first, self._step = first, step
         self._first_threshold = first + step / 2
         self._zero = np.zeros(self.size)

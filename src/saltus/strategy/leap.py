@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from .lattice import FloatArray, Lattice
 from .rounding import Round
 
-# A mean keeps this distance from a threshold, relative to its size: nearer, the last digit would decide.
+# A mean keeps this distance from a threshold, relative to the range: nearer, the last digit would decide.
 _CLOSEST = 16 * float(np.finfo(np.float64).eps)
 
 
@@ -72,7 +72,7 @@ class Leap(Round):
             back |= plateau == lattice.last  # l. 28: the topmost plateau has a threshold below only,
             back &= plateau > 0.0  # the lowest one above only
             threshold = lattice.threshold(plateau - back)
-            reach = np.maximum(ci, _CLOSEST * np.abs(threshold))
+            reach = np.maximum(ci, _CLOSEST * lattice.largest)
             leapt = threshold + np.where(back, reach, -reach)  # l. 29, l. 31, l. 33
             m = np.where(trapped, leapt, m)
         return m, Boundary(lattice.close(m), thresholds <= 1.0)
