@@ -1,7 +1,8 @@
 """What the paper left open, with the machinery of its own experiment.
 
 cma-leap   leap and bias on CMA-ES: the cells of table 2, at the paper's population sizes
-epistasis  quadratic functions with the integer block rotated, and with all variables rotated
+epistasis  quadratic functions with the integer block rotated, and with all variables rotated, at N = 20;
+           epistasis-40 the same at N = 40
 shares     10%, 50%, 90% and 100% of the variables are integers
 domains    integers of 2, 5, 100 and 10^4 values, uneven grids, log-integers; the optimum at a random place
 all        all of them
@@ -144,26 +145,24 @@ class Question(NamedTuple):
 
 
 QUADRATIC = ("tablet", "reversed", "ellipsoid")
+# a rotation does not change the integer block of the tablet, a sphere; and rotated as a whole, the reversed
+# ellipsoid is the ellipsoid
+ROTATED = [
+    f"rotated/{shape}/{what}/{condition}"
+    for what, shape in (
+        ("integers", "ellipsoid"),
+        ("integers", "reversed"),
+        ("all", "ellipsoid"),
+        ("all", "tablet"),
+    )
+    for condition in (10, 100, 1000)
+]
 QUESTIONS = {
     "cma-leap": Question(
         list(PROBLEMS), (20, 40, 80), ("cma-es-margin", "cma-es+leap", "cma-es+leap+bias", "dx-nes-ici"), 100
     ),
-    # a rotation does not change the integer block of the tablet, a sphere; and rotated as a whole, the
-    # reversed ellipsoid is the ellipsoid
-    "epistasis": Question(
-        [
-            f"rotated/{shape}/{what}/{condition}"
-            for what, shape in (
-                ("integers", "ellipsoid"),
-                ("integers", "reversed"),
-                ("all", "ellipsoid"),
-                ("all", "tablet"),
-            )
-            for condition in (10, 100, 1000)
-        ],
-        dims=(20, 40),
-        trials=10,
-    ),
+    "epistasis": Question(ROTATED, trials=10),
+    "epistasis-40": Question(ROTATED, (40,), trials=3),
     "shares": Question(
         [
             f"share/{shape}/{percent}"
@@ -275,7 +274,7 @@ def main() -> None:
     )
     parser.add_argument("what", choices=[*QUESTIONS, "all"])
     names = (*STRATEGIES, *PEERS)
-    parser.add_argument("--trials", type=positive, help="runs of each cell (100, 10, 20, 20)")
+    parser.add_argument("--trials", type=positive, help="runs of each cell (the question's)")
     parser.add_argument("--dims", type=int, nargs="+", help="dimensions (the question's)")
     parser.add_argument("--methods", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--jobs", type=positive, default=2, help="processes (2)")

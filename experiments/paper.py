@@ -26,7 +26,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scipy.stats import binomtest
+import numpy as np
+from scipy.stats import binomtest, fisher_exact
 
 from experiments import figures, published
 from experiments.harness import RESULTS, Summary, Trial, command_line, made_by, markdown, summary
@@ -74,11 +75,14 @@ class Row(NamedTuple):
         """In a word."""
         if self.paper is None:
             return "-"
-        differ = [
-            what
-            for what, agree in (("successes", self.successes_agree), ("evaluations", self.evaluations_agree))
-            if not agree
-        ]
+        differ = []
+        if not self.successes_agree:
+            both = [
+                [s, n - s] for s, n in ((self.ours.successes, self.ours.trials), (self.paper.successes, 100))
+            ]
+            differ.append(f"successes (two samples: p = {fisher_exact(np.array(both)).pvalue:.2f})")
+        if not self.evaluations_agree:
+            differ.append("evaluations")
         return f"no: {' and '.join(differ)}" if differ else "yes"
 
     def plain(self) -> dict[str, Any]:
