@@ -15,9 +15,7 @@ from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from tqdm.auto import tqdm
-
-from experiments.harness import Trial, one_thread_each
+from experiments.harness import Trial, one_thread_each, progress
 
 HEADER = ["function", "N", "method", "population", "seed", "success", "evaluations", "best"]
 
@@ -84,7 +82,7 @@ def _run(
     pool = ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_DFL))
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     total = cells * trials
-    bar = tqdm(total=total, initial=total - len(missing), unit="trial", desc=f"{cells} cells x {trials}")
+    bar = progress(total, total - len(missing), f"{cells} cells x {trials}")
     broken = []
     with bar, _appending(path) as file:
         rows = csv.writer(file, lineterminator="\n")

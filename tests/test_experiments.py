@@ -21,7 +21,8 @@ from experiments.runs import paper_trial
 from saltus import Optimizer, Stop, variables
 from saltus import bounds as fold
 from saltus.problems import PAPER
-from saltus.strategy import STRATEGIES, Integers, Ranking
+from saltus.strategy import STRATEGIES, Integers
+from saltus.strategy.margin import Margin
 
 ROOT = Path(__file__).parent.parent
 
@@ -29,14 +30,14 @@ ROOT = Path(__file__).parent.parent
 def test_one_trial_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(variables, "DEFAULT_SHARE", variables.DEFAULT_SHARE)  # restored afterwards
     monkeypatch.setattr(Integers, "overshoot", Integers.overshoot)
-    monkeypatch.setattr(Ranking, "shared", Ranking.shared)
+    monkeypatch.setattr(Margin, "equals_share", Margin.equals_share)
     monkeypatch.setattr(fold, "SHARE_OF_RANGE", fold.SHARE_OF_RANGE)
     assert basis.trial(3, 20, False, 0).success
     assert bounds.trial("fold 10%", "corner", 4, 0).success
     assert scale.trial(0.2, "EllipsoidInt", 10, 0)[0].success
     assert ends.trial("Int(0, 100)", 1, "by overshoot", 0)
-    for rule in ties.RULES:
-        assert ties.trial(rule, "NIntTablet", 20, 1).success
+    trapped = {rule: ties.trial(rule, "ReversedEllipsoidInt", 20, 11) for rule in ties.RULES}
+    assert trapped["shared"].evaluations < trapped["by order"].evaluations / 2
 
 
 def test_summary() -> None:

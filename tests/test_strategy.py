@@ -280,25 +280,28 @@ def test_a_leap_does_not_cross_the_threshold_when_sd_is_below_the_last_digit(
         np.testing.assert_array_equal(lattice.plateau(m), plateau)
 
 
-def test_a_flat_generation_shrinks_cma_es_and_leaves_its_mean() -> None:
-    integers = Integers(5, Lattice([]), 0.1, Round())
+@pytest.mark.parametrize(("treatment", "moves"), [(Margin(), False), (Round(), True), (Leap(), True)])
+def test_a_flat_generation_moves_the_mean_of_cma_es_unless_equals_share(
+    treatment: Round, moves: bool
+) -> None:
+    integers = Integers(4, Lattice([(-10.0, 1.0, 21)]), 0.1, treatment)
     c = cmaes.constants(5, 8)
     s = cmaes.start(c, np.ones(5), integers)
     cloud = cmaes.spread(c, s, cmaes.draw(c, np.random.default_rng(0)))
     after = cmaes.update(c, s, cloud, rank(np.zeros(8), None, cloud, integers), integers)
-    assert c.weights_sum < 0
-    np.testing.assert_array_equal(after.m, s.m)
-    assert after.sigma < s.sigma
+    assert c.weights_sum < 0  # the mean of all weights is negative, and only positive ones move the mean
+    assert np.any(after.m[:4] != s.m[:4]) == moves
 
 
 def test_equal_candidates_share_their_weights() -> None:
     integers = Integers(1, Lattice([]), 0.1, Round())
     cloud = cmaes.Cloud(np.zeros((5, 1)), np.zeros((5, 1)), np.zeros((5, 1)))
     ranking = rank(np.array([2.0, 1.0, 2.0, 0.5, 2.0]), None, cloud, integers)
-    shared = ranking.shared(np.array([5.0, 3.0, 2.0, 1.0, -3.0]))
-    np.testing.assert_allclose(shared, [0.0, 3.0, 0.0, 5.0, 0.0], atol=1e-15)
+    weights = np.array([5.0, 3.0, 2.0, 1.0, -3.0])
+    np.testing.assert_allclose(ranking.weighted(weights, True), [0.0, 3.0, 0.0, 5.0, 0.0], atol=1e-15)
+    np.testing.assert_array_equal(ranking.weighted(weights), [2.0, 3.0, 1.0, 5.0, -3.0])
     distinct = rank(np.array([3.0, 1.0, 2.0]), None, cloud, integers)
-    np.testing.assert_array_equal(distinct.shared(np.array([5.0, 3.0, 2.0])), [2.0, 5.0, 3.0])
+    np.testing.assert_array_equal(distinct.weighted(weights[:3], True), [2.0, 5.0, 3.0])
 
 
 def test_leap_moves_to_the_next_boundary_and_leaves_alpha_there() -> None:

@@ -4,10 +4,6 @@ Default parameters as in Hansen's tutorial (arXiv:1604.00772); tags such as `eq.
 The Gaussian is N(m, sigma^2 C). With C = V diag(axes) V^T, every candidate is m + sigma V sqrt(axes) z, so
 what the tutorial writes with C^(-1/2) is a product with V here. V is refreshed when C has changed
 enough, about every N/lambda generations (`exact=True`: every one).
-
-Equal candidates share their weights, as in the code that the authors of CMA-ES with Margin published: a run
-whose values are all equal shrinks and ends, instead of drifting until its budget is spent. Without it the
-paper's figures for CMA-ES with Margin do not come out (docs/results.md).
 """
 
 from __future__ import annotations
@@ -141,7 +137,7 @@ def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
 
 def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
     """One step of the Gaussian from a ranked generation."""
-    w = ranking.shared(c.weights)  # each candidate's own weight instead of sorting the candidates
+    w = ranking.weighted(c.weights, integers.equals_share)  # instead of sorting the candidates
     w_good = np.maximum(w, 0.0)
 
     y_w = w_good @ cloud.y  # eq. 41

@@ -178,8 +178,7 @@ def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Int
     """Lines 9 to 36 of Algorithm 1."""
     z = cloud.z
     half = len(z)
-    w_rank = np.empty(c.population)
-    w_rank[ranking.order] = c.w_rank  # each candidate's own weight instead of sorting the candidates
+    w_rank = ranking.weighted(c.w_rank)  # instead of sorting the candidates
     difference = w_rank[:half] - w_rank[half:]  # mirrored: z_{half + i} = -z_i
     p_sigma = (1 - c.c_sigma) * s.p_sigma + c.path_gain * (difference @ z)  # l. 9
 
@@ -236,8 +235,7 @@ def _distance_weights(c: Constants, gram: FloatArray, ranking: Ranking) -> Float
     alpha = c.h_inv * math.sqrt(min(1.0, c.population / c.N) * ranking.feasible / c.population)
     distance = np.sqrt(gram.diagonal())  # ||z|| of each pair
     factor = np.exp(alpha * (distance - c.epsilon))  # relative to a typical ||z||: no overflow
-    w = np.empty(c.population)
-    w[ranking.order] = c.w_hat
+    w = ranking.weighted(c.w_hat)
     w.reshape(2, -1)[:] *= factor
     w /= np.add.reduce(w)
     w -= 1.0 / c.population

@@ -24,6 +24,11 @@ class Integers:
     alpha: float
     treatment: Round
 
+    @property
+    def equals_share(self) -> bool:
+        """Whether equal candidates share their weights in CMA-ES."""
+        return self.treatment.equals_share and self.lattice.size > 0
+
     def start(self, m: FloatArray, sd: FloatArray) -> Any:
         """What the treatment remembers at the first generation."""
         if not self.lattice.size:

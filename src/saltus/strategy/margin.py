@@ -17,7 +17,13 @@ class Margin(Round):
 
     The Gaussian is updated on the points before magnification. On an outer plateau, where there is one
     neighbour only, the mean is moved instead until that neighbour has probability alpha.
+
+    Equal candidates share their weights, as in the code that the authors of CMA-ES with Margin published: a
+    trapped run, whose values are all equal in the end, shrinks and stops instead of drifting until its budget
+    is spent. Without it the paper's figures do not come out (docs/results.md).
     """
+
+    equals_share = True
 
     def start(self, lattice: Lattice, alpha: float, m: FloatArray, sd: FloatArray) -> FloatArray:
         """The memory is the magnification A of each coordinate."""

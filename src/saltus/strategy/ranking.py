@@ -30,9 +30,9 @@ class Ranking(NamedTuple):
     feasible: int
     groups: NDArray[np.intp] | None = None  # along `order`, if there are equals: the group of each
 
-    def shared(self, weights: FloatArray) -> FloatArray:
-        """Each candidate's weight, from weights by rank; equals get the mean of theirs."""
-        if self.groups is not None:
+    def weighted(self, weights: FloatArray, equals_share: bool = False) -> FloatArray:
+        """Each candidate's weight, from weights by rank; equals may get the mean of theirs."""
+        if equals_share and self.groups is not None:
             means = np.bincount(self.groups, weights) / np.bincount(self.groups)
             weights = means[self.groups]
         own = np.empty(len(weights))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from .lattice import FloatArray, Lattice
 
@@ -13,6 +13,8 @@ class Round:
     A treatment sees the integer coordinates alone: their mean m and the standard deviations sd of the
     Gaussian along them. What it wants to know again at the next generation is its memory.
     """
+
+    equals_share: ClassVar[bool] = False  # whether equal candidates share their weights in CMA-ES
 
     def start(self, lattice: Lattice, alpha: float, m: FloatArray, sd: FloatArray) -> Any:
         """The memory at the first generation: nothing, an array or a named tuple of arrays."""
