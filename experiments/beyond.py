@@ -18,7 +18,6 @@ and continued as in experiments.paper.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,7 +28,7 @@ from scipy.stats import fisher_exact, mannwhitneyu
 
 from experiments import published
 from experiments.harness import RESULTS, Trial, command_line, made_by, markdown, summary
-from experiments.paper import PROBLEMS, check_common, positive
+from experiments.paper import PROBLEMS, check_common, positive, write_csv
 from experiments.peers import catcmawm, pycma
 from experiments.record import Cell, Record, complete
 from experiments.runs import generations, until_the_end
@@ -299,12 +298,9 @@ def main() -> None:
         text = table(record, methods)
         made = f"{made_by(command_line('beyond'))}, seeds 0 to {trials - 1}"
         printed[what] = plain(record)
-        if whole or arguments.out != RESULTS:
+        if whole or arguments.out.resolve() != RESULTS:
             (arguments.out / f"{what}.md").write_text(f"{made}\n\n{text}\n")
-            with (arguments.out / f"{what}.csv").open("w", newline="") as file:
-                writer = csv.DictWriter(file, printed[what][0], lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(printed[what])
+            write_csv(printed[what], arguments.out / f"{what}.csv")
         if not arguments.json:
             print(f"\n{what}\n\n{text}", flush=True)
     if arguments.json:

@@ -20,7 +20,7 @@ from tqdm.auto import tqdm
 import saltus
 
 T = TypeVar("T")
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).resolve().parent / "results"
 
 
 class Trial(NamedTuple):

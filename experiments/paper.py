@@ -123,6 +123,7 @@ class Row(NamedTuple):
         ]
 
 
+Every = dict[tuple[str, int, str], list[Row]]  # by function, dimension and method: a row for each population
 HEADER = ["function", "N", "method", "successes", "paper", "evaluations", "paper"]
 HEADER += ["IQR", "paper", "λ", "paper", "agree"]
 
@@ -156,42 +157,55 @@ def best_of(rows: list[Row]) -> Row:
     return min(rows, key=lambda row: (-row.ours.successes, row.ours.mean))
 
 
-def table(name: str, arguments: argparse.Namespace) -> list[Row]:
-    """Run what is missing of a table, write it and give its rows."""
-    rows_of = names_of(name, arguments)
-    cells = {key: [Cell(*key, size) for size in populations(key, arguments.population)] for key in rows_of}
+def measured(name: str, arguments: argparse.Namespace) -> Every:
+    """The rows of a table, at every population size; what is missing of them is run."""
+    cells = {
+        key: [Cell(*key, size) for size in populations(key, arguments.population)]
+        for key in names_of(name, arguments)
+    }
     everything = [cell for some in cells.values() for cell in some]
     record = complete(everything, arguments.trials, run, arguments.out / "trials.csv", arguments.jobs)
-    every = {key: [Row(c, summary(record[c].values()), None) for c in some] for key, some in cells.items()}
+    return {key: [Row(c, summary(record[c].values()), None) for c in some] for key, some in cells.items()}
+
+
+def beside_the_paper(name: str, every: Every) -> list[Row]:
+    """Each row at its best, with the paper's cell: of the same population, or at its own best."""
     best = []
     for key, rows in every.items():
         row, theirs = best_of(rows), TABLES[name].get(key)
-        # ours beside the paper's: at its population, or each at its best
-        same = theirs and (len(rows) > 1 or theirs.population in (None, row.cell.population))
-        best.append(row._replace(paper=theirs if same else None))
-    made = f"{made_by(command_line('paper'))}, seeds 0 to {arguments.trials - 1}"
-    text = markdown(HEADER, [row.cells() for row in best])
-    if arguments.population == "sweep":
-        path = arguments.out / f"{name}-sweep"
-        text += f"\n\n{what_the_default_costs(every)}"
-        figures.sweep({row.cell: row.ours for rows in every.values() for row in rows}, path)
-    else:
-        path = arguments.out / name
-    if arguments.out == RESULTS and arguments.population != "sweep" and not arguments.whole:
-        print(
-            f"{name}: a part of the table is not written to {RESULTS}, which has all of it", file=sys.stderr
-        )
-        return best
-    path.with_suffix(".md").write_text(f"{made}\n\n{text}\n")
-    with path.with_suffix(".csv").open("w", newline="") as file:
-        lines = best if arguments.population != "sweep" else [row for rows in every.values() for row in rows]
-        writer = csv.DictWriter(file, lines[0].plain(), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(row.plain() for row in lines)
+        if theirs and (len(rows) > 1 or theirs.population in (None, row.cell.population)):
+            row = row._replace(paper=theirs)
+        best.append(row)
     return best
 
 
-def what_the_default_costs(every: dict[tuple[str, int, str], list[Row]]) -> str:
+def write(name: str, every: Every, best: list[Row], arguments: argparse.Namespace) -> None:
+    """The table as Markdown and CSV, and the picture of a sweep."""
+    sweep = arguments.population == "sweep"
+    if not (sweep or arguments.whole) and arguments.out.resolve() == RESULTS:
+        print(f"{name}: a part of the table is not written to {RESULTS}, which has it all", file=sys.stderr)
+        return
+    path = arguments.out / (f"{name}-sweep" if sweep else name)
+    text = markdown(HEADER, [row.cells() for row in best])
+    lines = best
+    if sweep:
+        text += f"\n\n{what_the_default_costs(every)}"
+        lines = [row for rows in every.values() for row in rows]
+        figures.sweep({row.cell: row.ours for row in lines}, path)
+    made = f"{made_by(command_line('paper'))}, seeds 0 to {arguments.trials - 1}"
+    path.with_suffix(".md").write_text(f"{made}\n\n{text}\n")
+    write_csv([row.plain() for row in lines], path.with_suffix(".csv"))
+
+
+def write_csv(lines: list[dict[str, Any]], path: Path) -> None:
+    """One line for each dict."""
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, lines[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+def what_the_default_costs(every: Every) -> str:
     """The best population of the sweep, the paper's and the default one, as a table.
 
     What a population costs is evaluations of all runs for each success: failures are paid, too.
@@ -281,7 +295,9 @@ def main() -> None:
     printed: dict[str, Any] = {}
     for name in chosen:
         if name in TABLES:
-            rows = table(name, arguments)
+            every = measured(name, arguments)
+            rows = beside_the_paper(name, every)
+            write(name, every, rows, arguments)
             printed[name] = [row.plain() for row in rows]
             text = markdown(HEADER, [row.cells() for row in rows])
         else:

@@ -19,12 +19,12 @@ import numpy as np
 from experiments.harness import Trial
 from saltus.problems import Problem
 from saltus.space import Frame
+from saltus.stopping import LARGEST_CONDITION
 from saltus.strategy import FloatArray, Integers, by_name, rank
 
 TARGET = 1e-10
 BUDGET = 10**4  # evaluations per dimension
 SMALLEST_EIGENVALUE = 1e-30
-LARGEST_CONDITION = 1e14
 
 
 class Generation(NamedTuple):

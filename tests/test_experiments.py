@@ -17,7 +17,7 @@ import pytest
 from experiments import basis, beyond, bounds, embed, ends, paper, published, scale, ties
 from experiments.harness import Summary, Trial, summary
 from experiments.record import HEADER, Cell, complete, read
-from experiments.runs import paper_trial
+from experiments.runs import beyond_limits, paper_trial
 from saltus import Optimizer, Stop, variables
 from saltus import bounds as fold
 from saltus.problems import PAPER
@@ -63,6 +63,21 @@ def test_a_trial_is_what_the_optimizer_does(strategy: str) -> None:
     assert optimizer.best is not None
     expected = Trial(optimizer.best.value < 1e-10, optimizer.evaluations, optimizer.best.value)
     assert paper_trial(problem, population, seed=seed, strategy=strategy) == expected
+
+
+@pytest.mark.parametrize(
+    ("sigma", "eigenvalues", "failed"),
+    [
+        (1.0, [1.0, 1e-13], False),
+        (1.0, [1.0, 1e-15], True),
+        (2e-15, [1.0], False),
+        (0.9e-15, [1.0, 2.0], True),
+    ],
+)
+def test_the_papers_limits_of_the_covariance_matrix(
+    sigma: float, eigenvalues: list[float], failed: bool
+) -> None:
+    assert beyond_limits(sigma, np.array(eigenvalues)) == failed
 
 
 CELLS = [Cell("SphereOneMax", 4, "dx-nes-ici", size) for size in (4, 6)]

@@ -97,11 +97,8 @@ def test_unbounded_objective() -> None:
     assert optimizer.stop is Stop.DIVERGED
 
 
-@pytest.mark.parametrize(
-    ("axes", "reason"),
-    [([1.0, 1.0, 1e-15], Stop.CONDITION), ([1e-31, 1e-31, 1e-31], Stop.CONDITION), ([1.0, 1.0, 1e-13], None)],
-)
-def test_the_papers_limits_of_the_covariance(axes: list[float], reason: Stop | None) -> None:
+@pytest.mark.parametrize(("axes", "reason"), [([1.0, 1.0, 1e-15], Stop.CONDITION), ([1.0, 1.0, 1e-13], None)])
+def test_the_papers_limit_of_the_condition_number(axes: list[float], reason: Stop | None) -> None:
     optimizer = Optimizer(Space([Float()] * 3), seed=1)
     state = optimizer._state._replace(axes=np.array(axes))
     assert stop_reason(optimizer._log, state, optimizer._integers) is reason

@@ -10,8 +10,7 @@ import numpy as np
 from .result import Stop
 from .strategy import FloatArray, Integers
 
-# The paper's limits of the normalised covariance matrix.
-SMALLEST_EIGENVALUE = 1e-30
+# The paper's limit. Its other one, an eigenvalue below 1e-30, is a standard deviation far below SMALLEST_SD.
 LARGEST_CONDITION = 1e14
 # Relative to the first standard deviations (the internal coordinates have it as their unit).
 SMALLEST_SD = 1e-12
@@ -75,7 +74,7 @@ def stop_reason(log: RunLog, gaussian: Any, integers: Integers) -> Stop | None:
         return None  # the rest is worth a look when the eigenbasis is fresh
     sd: FloatArray = gaussian.sd
     smallest, largest = gaussian.eigenvalues.min(), gaussian.eigenvalues.max()
-    if smallest < SMALLEST_EIGENVALUE or largest > LARGEST_CONDITION * smallest:
+    if largest > LARGEST_CONDITION * smallest:
         return Stop.CONDITION
     if not sd.max() < LARGEST_SD:
         return Stop.DIVERGED
