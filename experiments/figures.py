@@ -16,7 +16,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 from experiments.harness import Summary
 from experiments.published import TABLE2
 from experiments.record import Cell
-from experiments.runs import BUDGET, TARGET, generations
+from experiments.runs import TARGET, generations
 from saltus.problems import Problem, ellipsoid_int, n_int_tablet
 from saltus.space import Frame
 from saltus.strategy import FloatArray, default_population
@@ -30,6 +30,7 @@ SEED = 0
 class Trace(NamedTuple):
     """A run, generation by generation."""
 
+    strategy: str
     evaluations: FloatArray
     m: FloatArray
     sd: FloatArray
@@ -46,45 +47,39 @@ def path(problem: Problem, strategy: str, limit: int) -> Trace:
         if g.value < TARGET or g.failed or g.evaluations >= limit:
             break
     evaluations, _, m, sd, _ = zip(*rows, strict=True)
-    return Trace(np.array(evaluations), np.array(m), np.array(sd), rows[-1].value < TARGET)
+    return Trace(strategy, np.array(evaluations), np.array(m), np.array(sd), rows[-1].value < TARGET)
 
 
 def figure5(out: Path) -> list[Path]:
     """The mean on 40-D NIntTablet, with and without leap."""
     problem = n_int_tablet(40)
-    limit = 40 * BUDGET // 10
-    runs = {name: path(problem, name, limit) for name in ("dx-nes-ic+leap", "dx-nes-ic")}
-    figure, axes = _panels(runs, problem)
-    for ax, run in zip(axes, runs.values(), strict=True):
+    runs = [path(problem, name, 40_000) for name in ("dx-nes-ic+leap", "dx-nes-ic")]
+    figure, axes = _panels(runs, problem, "mean $m_j$")
+    for ax, run in zip(axes, runs, strict=True):
         ax.axhline(0.0, color="black", linewidth=0.8, linestyle="--")
         _draw(ax, run.evaluations, run.m)
-    axes[0].set_ylabel("mean $m_j$")
     return _save(figure, out / "figure5")
 
 
 def figure6(out: Path) -> list[Path]:
     """Standard deviations on 80-D EllipsoidInt, with and without bias."""
     problem = ellipsoid_int(80)
-    limit = 80 * BUDGET // 4
-    runs = {name: path(problem, name, limit) for name in ("dx-nes-ici", "dx-nes-ic+leap")}
-    figure, axes = _panels(runs, problem)
-    for ax, run in zip(axes, runs.values(), strict=True):
-        ax.set_yscale("log")
+    runs = [path(problem, name, 200_000) for name in ("dx-nes-ici", "dx-nes-ic+leap")]
+    figure, axes = _panels(runs, problem, r"$\sigma \sqrt{\langle B B^\top \rangle_j}$")
+    axes[0].set_yscale("log")
+    for ax, run in zip(axes, runs, strict=True):
         _draw(ax, run.evaluations, run.sd)
-    axes[0].set_ylabel(r"$\sigma \sqrt{\langle B B^\top \rangle_j}$")
     return _save(figure, out / "figure6")
 
 
-def _panels(runs: Mapping[str, Trace], problem: Problem) -> tuple[Figure, Any]:
+def _panels(runs: list[Trace], problem: Problem, label: str) -> tuple[Figure, Any]:
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
-    for ax, (name, run) in zip(axes, runs.items(), strict=True):
-        end = (
-            f"optimum after {run.evaluations[-1]:,.0f}"
-            if run.succeeded
-            else f"not found in {run.evaluations[-1]:,.0f}"
-        )
-        ax.set_title(f"{name}: {end}", fontsize=10)
+    axes[0].set_ylabel(label)
+    for ax, run in zip(axes, runs, strict=True):
+        spent = f"{run.evaluations[-1]:,.0f}"
+        end = f"optimum after {spent}" if run.succeeded else f"not found in {spent}"
+        ax.set_title(f"{run.strategy}: {end}", fontsize=10)
         ax.set_xlabel("evaluations")
         ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.spines[["top", "right"]].set_visible(False)
