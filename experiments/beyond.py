@@ -140,7 +140,7 @@ class Question(NamedTuple):
     functions: list[str]
     dims: tuple[int, ...] = (20,)
     methods: tuple[str, ...] = (*STRATEGIES, *PEERS)
-    trials: int = 20
+    trials: int = 10
 
 
 QUADRATIC = ("tablet", "reversed", "ellipsoid")
@@ -158,9 +158,9 @@ ROTATED = [
 ]
 QUESTIONS = {
     "cma-leap": Question(
-        list(PROBLEMS), (20, 40, 80), ("cma-es-margin", "cma-es+leap", "cma-es+leap+bias", "dx-nes-ici"), 100
+        list(PROBLEMS), (20, 40, 80), ("cma-es-margin", "cma-es+leap", "cma-es+leap+bias", "dx-nes-ici"), 20
     ),
-    "epistasis": Question(ROTATED, trials=10),
+    "epistasis": Question(ROTATED, trials=5),
     "epistasis-40": Question(ROTATED, (40,), trials=3),
     "shares": Question(
         [
