@@ -160,7 +160,7 @@ QUESTIONS = {
     "cma-leap": Question(
         list(PROBLEMS), (20, 40, 80), ("cma-es-margin", "cma-es+leap", "cma-es+leap+bias", "dx-nes-ici"), 20
     ),
-    "epistasis": Question(ROTATED, trials=5),
+    "epistasis": Question(ROTATED, trials=10),
     "epistasis-40": Question(ROTATED, (40,), trials=3),
     "shares": Question(
         [
