@@ -161,7 +161,7 @@ QUESTIONS = {
         list(PROBLEMS), (20, 40, 80), ("cma-es-margin", "cma-es+leap", "cma-es+leap+bias", "dx-nes-ici"), 20
     ),
     "epistasis": Question(ROTATED, trials=10),
-    "epistasis-40": Question(ROTATED, (40,), trials=3),
+    "epistasis-40": Question(ROTATED, (40,), trials=4),
     "shares": Question(
         [
             f"share/{shape}/{percent}"
