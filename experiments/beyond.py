@@ -27,8 +27,8 @@ import numpy as np
 from scipy.stats import fisher_exact, mannwhitneyu
 
 from experiments import published
-from experiments.harness import RESULTS, Trial, command_line, made_by, markdown, summary
-from experiments.paper import PROBLEMS, check_common, positive, write_csv
+from experiments.harness import RESULTS, Trial, command_line, markdown, summary
+from experiments.paper import PROBLEMS, check_common, keep, positive
 from experiments.peers import catcmawm, pycma
 from experiments.record import Cell, Record, complete
 from experiments.runs import generations, until_the_end
@@ -296,11 +296,9 @@ def main() -> None:
         ]
         record = complete(cells, trials, run, arguments.out / "trials.csv", arguments.jobs)
         text = table(record, methods)
-        made = f"{made_by(command_line('beyond'))}, seeds 0 to {trials - 1}"
         printed[what] = plain(record)
         if whole or arguments.out.resolve() != RESULTS:
-            (arguments.out / f"{what}.md").write_text(f"{made}\n\n{text}\n")
-            write_csv(printed[what], arguments.out / f"{what}.csv")
+            keep(arguments.out / what, command_line("beyond"), trials, text, printed[what])
         if not arguments.json:
             print(f"\n{what}\n\n{text}", flush=True)
     if arguments.json:

@@ -192,14 +192,13 @@ def write(name: str, every: Every, best: list[Row], arguments: argparse.Namespac
         text += f"\n\n{what_the_default_costs(every)}"
         lines = [row for rows in every.values() for row in rows]
         figures.sweep({row.cell: row.ours for row in lines}, path)
-    made = f"{made_by(command_line('paper'))}, seeds 0 to {arguments.trials - 1}"
-    path.with_suffix(".md").write_text(f"{made}\n\n{text}\n")
-    write_csv([row.plain() for row in lines], path.with_suffix(".csv"))
+    keep(path, command_line("paper"), arguments.trials, text, [row.plain() for row in lines])
 
 
-def write_csv(lines: list[dict[str, Any]], path: Path) -> None:
-    """One line for each dict."""
-    with path.open("w", newline="") as file:
+def keep(path: Path, command: str, trials: int, text: str, lines: list[dict[str, Any]]) -> None:
+    """PATH.md with what made it and the text, and PATH.csv with a line for each dict."""
+    path.with_suffix(".md").write_text(f"{made_by(command)}, seeds 0 to {trials - 1}\n\n{text}\n")
+    with path.with_suffix(".csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, lines[0], lineterminator="\n")
         writer.writeheader()
         writer.writerows(lines)
