@@ -1,6 +1,6 @@
-"""A record of trials: a CSV file to which each finished trial is appended at once.
+"""Records of trials: CSV files to which each finished trial is appended at once.
 
-A trial is named by its function, dimension, method, population and seed, and whoever asks for it again gets
+A trial is named by a key (such as function, dimension, method and seed), and whoever asks for it again gets
 the record. So a run that was stopped goes on where it was, and tables that share trials share the work.
 """
 
@@ -11,17 +11,90 @@ import signal
 import sys
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
 from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 
 from experiments.harness import Trial, one_thread_each, progress
 
-HEADER = ["function", "N", "method", "population", "seed", "success", "evaluations", "best"]
+K = TypeVar("K")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Book(Generic[K, R]):
+    """How trials of one kind are written: a header, and rows from and to key and outcome."""
+
+    header: list[str]
+    row: Callable[[K, R], list[Any]]
+    parse: Callable[[list[str]], tuple[K, R]]  # a ValueError means: not such a row
+
+    def read(self, path: Path) -> dict[K, R]:
+        """Every trial in the file; a line that a crash has cut off does not count."""
+        if not path.exists():
+            return {}
+        record = {}
+        lines = path.read_text(errors="replace").split("\n")[:-1]
+        for number, row in enumerate(csv.reader(lines), 1):
+            if row == self.header:
+                continue
+            try:
+                key, outcome = self.parse(row)
+            except ValueError:
+                raise SystemExit(
+                    f"{path}, line {number}: expected {','.join(self.header)}, got {','.join(row)!r}; "
+                    "remove the line, or the file to begin anew"
+                ) from None
+            record[key] = outcome
+        return record
+
+    def run(self, missing: list[K], run: Callable[[K], R], path: Path, jobs: int, total: int) -> None:
+        """Run these trials, and append each to the file when it is done."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        one_thread_each()
+        # Ctrl-C reaches all processes of a terminal: the workers end at once and silently; kill ends them
+        # below
+        pool = ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_DFL))
+        previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        bar = progress(total, total - len(missing))
+        broken = []
+        with bar, _appending(path, self.header) as file:
+            rows = csv.writer(file, lineterminator="\n")
+            try:
+                futures = {pool.submit(run, key): key for key in missing}
+                for future in as_completed(futures):
+                    key = futures.pop(future)
+                    bar.update()
+                    if (error := future.exception()) is not None:
+                        broken.append(f"{key}: {error!r}")
+                    else:
+                        rows.writerow(self.row(key, future.result()))
+            except KeyboardInterrupt:
+                for worker in active_children():
+                    worker.terminate()
+                print(f"\nStopped; finished trials are in {path}. The same command goes on.", file=sys.stderr)
+                raise SystemExit(130) from None
+            finally:
+                pool.shutdown(cancel_futures=True)
+                signal.signal(signal.SIGTERM, previous)
+        if broken:
+            raise SystemExit("these trials broke, the others are kept:\n" + "\n".join(broken))
+
+
+def _appending(path: Path, header: list[str]) -> TextIO:
+    """The file, ready for whole lines: with a header, and without a line that a crash has cut off."""
+    file = path.open("a+", newline="", buffering=1)
+    file.seek(0)
+    text = file.read()
+    file.truncate(len(text[: text.rfind("\n") + 1].encode()))
+    if not text:
+        file.write(",".join(header) + "\n")
+    return file
 
 
 class Cell(NamedTuple):
-    """Trials that differ in their seed alone."""
+    """Trials of the paper's experiment that differ in their seed alone."""
 
     function: str
     N: int
@@ -30,27 +103,38 @@ class Cell(NamedTuple):
 
 
 Record = dict[Cell, dict[int, Trial]]  # by seed
+HEADER = ["function", "N", "method", "population", "seed", "success", "evaluations", "best"]
+
+
+def _row(key: tuple[Cell, int], trial: Trial) -> list[Any]:
+    cell, seed = key
+    return [*cell, seed, int(trial.success), trial.evaluations, f"{trial.best:.4g}"]
+
+
+def _parse(row: list[str]) -> tuple[tuple[Cell, int], Trial]:
+    function, N, method, population, seed, success, evaluations, best = row
+    cell = Cell(function, int(N), method, int(population))
+    return (cell, int(seed)), Trial(bool(int(success)), int(evaluations), float(best))
+
+
+_TRIALS = Book(HEADER, _row, _parse)
+
+
+@dataclass(frozen=True)
+class _OfCell:
+    """run(cell, seed) as a function of the key; a class, since it is sent to other processes."""
+
+    run: Callable[[Cell, int], Trial]
+
+    def __call__(self, key: tuple[Cell, int]) -> Trial:
+        return self.run(*key)
 
 
 def read(path: Path) -> Record:
-    """Every trial in the file; a line that a crash has cut off does not count."""
+    """Every trial of the paper's experiment in the file."""
     record: Record = {}
-    if not path.exists():
-        return record
-    lines = path.read_text(errors="replace").split("\n")[:-1]
-    for number, row in enumerate(csv.reader(lines), 1):
-        if row == HEADER:
-            continue
-        try:
-            function, N, method, population, seed, success, evaluations, best = row
-            cell = Cell(function, int(N), method, int(population))
-            trial = Trial(bool(int(success)), int(evaluations), float(best))
-            record.setdefault(cell, {})[int(seed)] = trial
-        except ValueError:
-            raise SystemExit(
-                f"{path}, line {number}: expected {','.join(HEADER)}, got {','.join(row)!r}; "
-                "remove the line, or the file to begin anew"
-            ) from None
+    for (cell, seed), trial in _TRIALS.read(path).items():
+        record.setdefault(cell, {})[seed] = trial
     return record
 
 
@@ -63,59 +147,6 @@ def complete(
     # all cells of a seed before the next seed: the time left can be told, and a part is a fair sample
     missing = [(cell, seed) for seed in range(trials) for cell in cells if seed not in record.get(cell, {})]
     if missing:
-        _run(missing, len(cells), trials, run, path, jobs, record)
+        _TRIALS.run(missing, _OfCell(run), path, jobs, len(cells) * trials)
+        record = read(path)
     return {cell: {seed: record[cell][seed] for seed in range(trials)} for cell in cells}
-
-
-def _run(
-    missing: list[tuple[Cell, int]],
-    cells: int,
-    trials: int,
-    run: Callable[[Cell, int], Trial],
-    path: Path,
-    jobs: int,
-    record: Record,
-) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    one_thread_each()
-    # Ctrl-C reaches all processes of a terminal: the workers end at once and silently; kill ends them below
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_DFL))
-    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    total = cells * trials
-    bar = progress(total, total - len(missing), f"{cells} cells x {trials}")
-    broken = []
-    with bar, _appending(path) as file:
-        rows = csv.writer(file, lineterminator="\n")
-        try:
-            futures = {pool.submit(run, *task): task for task in missing}
-            for future in as_completed(futures):
-                cell, seed = futures.pop(future)
-                bar.update()
-                if (error := future.exception()) is not None:
-                    broken.append(f"{cell}, seed {seed}: {error!r}")
-                    continue
-                trial = future.result()
-                best = f"{trial.best:.4g}"
-                rows.writerow([*cell, seed, int(trial.success), trial.evaluations, best])
-                record.setdefault(cell, {})[seed] = trial._replace(best=float(best))  # as it will be read
-        except KeyboardInterrupt:
-            for worker in active_children():
-                worker.terminate()
-            print(f"\nStopped; finished trials are in {path}. The same command goes on.", file=sys.stderr)
-            raise SystemExit(130) from None
-        finally:
-            pool.shutdown(cancel_futures=True)
-            signal.signal(signal.SIGTERM, previous)
-    if broken:
-        raise SystemExit("these trials broke, the others are kept:\n" + "\n".join(broken))
-
-
-def _appending(path: Path) -> TextIO:
-    """The file, ready for whole lines: with a header, and without a line that a crash has cut off."""
-    file = path.open("a+", newline="", buffering=1)
-    file.seek(0)
-    text = file.read()
-    file.truncate(len(text[: text.rfind("\n") + 1].encode()))
-    if not text:
-        file.write(",".join(HEADER) + "\n")
-    return file
