@@ -20,7 +20,7 @@ from experiments.harness import Trial
 from saltus.problems import Problem
 from saltus.space import Frame
 from saltus.stopping import LARGEST_CONDITION
-from saltus.strategy import FloatArray, Integers, by_name, rank
+from saltus.strategy import STRATEGIES, FloatArray, Integers, rank
 
 TARGET = 1e-10
 BUDGET = 10**4  # evaluations per dimension
@@ -46,7 +46,7 @@ def generations(
     exact: bool = False,
 ) -> Iterator[Generation]:
     """A run without end, from the Gaussian of the frame."""
-    chosen = by_name(strategy)
+    chosen = STRATEGIES[strategy]
     core = chosen.core
     integers = Integers(frame.n_co, frame.lattice, 1 / (frame.N * population), chosen.treatment)
     constants = core.constants(frame.N, population, exact=exact)

@@ -251,8 +251,8 @@ def test_equal_candidates_beyond_the_end_rank_by_how_far() -> None:
 def test_few_feasible_candidates_slow_the_learning_down() -> None:
     c = dxnesic.constants(4, 8)
     for phase in dxnesic.Phase:
-        all_sigma, all_B = dxnesic._learning_rates(c, phase, 8)
-        few_sigma, few_B = dxnesic._learning_rates(c, phase, 1)
+        all_sigma, all_B = dxnesic.learning_rates(c, phase, 8)
+        few_sigma, few_B = dxnesic.learning_rates(c, phase, 1)
         assert few_B < all_B
         assert few_sigma <= all_sigma
 

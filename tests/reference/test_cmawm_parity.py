@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cmaes import CMAwM
 
-from saltus.strategy import FloatArray, Integers, Lattice, by_name, cmaes, rank
+from saltus.strategy import STRATEGIES, FloatArray, Integers, Lattice, cmaes, rank
 
 from .fixtures import (
     SWITCH,
@@ -41,7 +41,7 @@ def test_follows_cmawm(objective: Objective, grid: FloatArray, N: int) -> None:
     theirs = CMAwM(m.copy(), 1.0, bounds, steps, population_size=population)
 
     lattice = Lattice([grid] * (N - n_co))
-    integers = Integers(n_co, lattice, 1 / (N * population), by_name("cma-es-margin").treatment)
+    integers = Integers(n_co, lattice, 1 / (N * population), STRATEGIES["cma-es-margin"].treatment)
     c = cmaes.constants(N, population, exact=True)
     ours = cmaes.start(c, m, integers)
     for g in range(GENERATIONS):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from dxnesici import DXNESICI
 
-from saltus.strategy import FloatArray, Integers, Lattice, by_name, dxnesic, rank
+from saltus.strategy import STRATEGIES, FloatArray, Integers, Lattice, dxnesic, rank
 
 from .fixtures import (
     SWITCH,
@@ -69,7 +69,7 @@ def follow(
     theirs.b, theirs.bbT = B.copy(), B @ B.T
 
     lattice = Lattice([grid] * (N - n_co))
-    integers = Integers(n_co, lattice, alpha, by_name("dx-nes-ici").treatment)
+    integers = Integers(n_co, lattice, alpha, STRATEGIES["dx-nes-ici"].treatment)
     c = dxnesic.constants(N, population, exact=True)
     ours = dxnesic.start(c, m, integers, B=B)
     differences = []

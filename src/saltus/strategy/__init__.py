@@ -3,6 +3,7 @@
 | name | core | integers |
 |---|---|---|
 | `dx-nes-ici` | DX-NES-IC | Leap with bias: the paper's proposal |
+| `dx-nes-ici+d` | DX-NES-IC with diagonal scaling | Leap with bias |
 | `dx-nes-ic+leap` | DX-NES-IC | Leap |
 | `dx-nes-ic` | DX-NES-IC | Round |
 | `cma-es-margin` | CMA-ES | Margin: the paper's baseline |
@@ -13,12 +14,11 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from dataclasses import dataclass
 from typing import Any
 
-from . import cmaes, dxnesic
+from . import cmaes, dxnesic, scaled
 from .integers import Integers
 from .lattice import FloatArray, Lattice
 from .leap import Leap
@@ -31,11 +31,15 @@ __all__ = [
     "FloatArray",
     "Integers",
     "Lattice",
+    "Leap",
     "Ranking",
+    "Round",
     "Strategy",
-    "by_name",
+    "cmaes",
     "default_population",
+    "dxnesic",
     "rank",
+    "scaled",
 ]
 
 
@@ -49,6 +53,7 @@ class Strategy:
 
 STRATEGIES = {
     "dx-nes-ici": Strategy(dxnesic, Leap(bias=True)),
+    "dx-nes-ici+d": Strategy(scaled, Leap(bias=True)),
     "dx-nes-ic+leap": Strategy(dxnesic, Leap(bias=False)),
     "dx-nes-ic": Strategy(dxnesic, Round()),
     "cma-es-margin": Strategy(cmaes, Margin()),
@@ -56,15 +61,6 @@ STRATEGIES = {
     "cma-es+leap": Strategy(cmaes, Leap(bias=False)),
     "cma-es+leap+bias": Strategy(cmaes, Leap(bias=True)),
 }
-
-
-def by_name(name: str) -> Strategy:
-    """The strategy of that name; a ValueError that lists them, and the nearest, if there is none."""
-    if isinstance(name, str) and name in STRATEGIES:
-        return STRATEGIES[name]
-    near = difflib.get_close_matches(str(name), STRATEGIES, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {name!r}{hint}")
 
 
 def default_population(N: int) -> int:

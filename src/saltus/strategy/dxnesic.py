@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
@@ -49,6 +49,18 @@ class Constants:
     c_gamma: float
     d_gamma: float
     refresh: int  # generations between two refreshes of V
+
+
+class HasSize(Protocol):
+    """Constants of this core, or of one that is made from it."""
+
+    @property
+    def N(self) -> int:
+        """The dimension."""
+
+    @property
+    def population(self) -> int:
+        """Candidates a generation."""
 
 
 class State(NamedTuple):
@@ -159,7 +171,7 @@ def start(
     )
 
 
-def draw(c: Constants, rng: np.random.Generator) -> FloatArray:
+def draw(c: HasSize, rng: np.random.Generator) -> FloatArray:
     """The random half of a generation; the other half is its mirror image."""
     return rng.standard_normal((c.population // 2, c.N))  # l. 4
 
@@ -176,39 +188,23 @@ def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
 
 def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
     """Lines 9 to 36 of Algorithm 1."""
-    z = cloud.z
-    half = len(z)
-    w_rank = ranking.weighted(c.w_rank)  # instead of sorting the candidates
-    difference = w_rank[:half] - w_rank[half:]  # mirrored: z_{half + i} = -z_i
-    p_sigma = (1 - c.c_sigma) * s.p_sigma + c.path_gain * (difference @ z)  # l. 9
+    signal = weigh(c, s, cloud.z, ranking)  # l. 9-10
+    phase, pair = signal.phase, signal.pair
+    eta_sigma, eta_B = learning_rates(c, phase, ranking.feasible)  # l. 11
 
-    gram = z @ z.T
-    path_length = math.sqrt(p_sigma @ p_sigma)
-    long_paths = s.long_paths + 1 if path_length >= c.epsilon else 0
-    phase = _phase(c, path_length, long_paths)
-    w = w_rank
-    if phase is Phase.MOVE:
-        w = _distance_weights(c, gram, ranking)  # l. 10
-        difference = w[:half] - w[half:]
-    eta_sigma, eta_B = _learning_rates(c, phase, ranking.feasible)  # l. 11
-
-    pair = w[:half] + w[half:]  # the weights sum to zero: G_M = Z^T diag(pair) Z
-    G_sigma = float(pair @ gram.diagonal()) / c.N  # l. 12
-    B_G_delta = difference @ cloud.y  # l. 13, already through B
+    G_sigma = float(pair @ signal.gram.diagonal()) / c.N  # l. 12
+    B_G_delta = signal.difference @ cloud.y  # l. 13, already through B
 
     m = s.m + integers.biased(s.memory, s.m, s.sigma * B_G_delta)  # l. 14-19, l. 22
     sigma = s.sigma * math.exp(eta_sigma / 2 * G_sigma)  # l. 20
-    W, variance = _exponential_step(s, cloud, gram, eta_B / 2 * pair, eta_B / 2 * G_sigma)  # l. 21
+    W, variance = _exponential_step(s, cloud, signal.gram, eta_B / 2 * pair, eta_B / 2 * G_sigma)  # l. 21
 
     axes = row_norms2(W)
     growth = axes / s.axes  # 1 + tau
-    largest = float(np.maximum.reduce(growth))
-    target = math.sqrt(1 + c.d_gamma * (largest - 1))
-    gamma = max(1.0, (1 - c.c_gamma) * s.gamma + c.c_gamma * target)
+    gamma = expansion(c, s.gamma, growth)
     V, age = s.V, s.age + 1
     if phase is Phase.MOVE:  # l. 23-25, emphasizeExpansion
-        stretch = np.where(growth > 1.0, gamma, 1.0)
-        root = gamma ** (np.count_nonzero(growth > 1.0) / c.N)  # det(Q)^(1/N)
+        stretch, root = stretched(c, gamma, growth)
         # exact while V is fresh; between refreshes it leaves out what W W^T has off its diagonal
         variance = (variance + (V * V) @ ((stretch**2 - 1.0) * axes)) / root**2
         stretch /= root
@@ -221,7 +217,47 @@ def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Int
         variance, age = (V * V) @ axes, 0
     sd = sigma * np.sqrt(variance)
     m, memory = integers.corrected(s.memory, m, sd)  # l. 26-36
-    return State(m, memory, sigma, V, W, variance, sd, axes, p_sigma, gamma, long_paths, age)
+    return State(m, memory, sigma, V, W, variance, sd, axes, signal.p_sigma, gamma, signal.long_paths, age)
+
+
+class Signal(NamedTuple):
+    """What the ranking says: the phase, and weights of the drawn half of the candidates."""
+
+    phase: Phase
+    p_sigma: FloatArray
+    long_paths: int
+    gram: FloatArray  # Z Z^T
+    difference: FloatArray  # weight of z less that of its mirror image: G_delta = difference Z
+    pair: FloatArray  # both added up; the weights sum to zero, so G_M = Z^T diag(pair) Z
+
+
+def weigh(c: Constants, s: Any, z: FloatArray, ranking: Ranking) -> Signal:
+    """Lines 9 and 10: the evolution path, the phase that its length tells, and the weights of the phase."""
+    half = len(z)
+    w = ranking.weighted(c.w_rank)  # instead of sorting the candidates
+    difference = w[:half] - w[half:]  # mirrored: z_{half + i} = -z_i
+    p_sigma = (1 - c.c_sigma) * s.p_sigma + c.path_gain * (difference @ z)  # l. 9
+    gram = z @ z.T
+    path_length = math.sqrt(p_sigma @ p_sigma)
+    long_paths = s.long_paths + 1 if path_length >= c.epsilon else 0
+    phase = _phase(c, path_length, long_paths)
+    if phase is Phase.MOVE:
+        w = _distance_weights(c, gram, ranking)  # l. 10
+        difference = w[:half] - w[half:]
+    return Signal(phase, p_sigma, long_paths, gram, difference, w[:half] + w[half:])
+
+
+def expansion(c: Constants, gamma: float, growth: FloatArray) -> float:
+    """The factor of emphasizeExpansion, from that of the last generation and the growth of each axis."""
+    largest = float(np.maximum.reduce(growth))
+    target = math.sqrt(1 + c.d_gamma * (largest - 1))
+    return max(1.0, (1 - c.c_gamma) * gamma + c.c_gamma * target)
+
+
+def stretched(c: Constants, gamma: float, growth: FloatArray) -> tuple[FloatArray, float]:
+    """Q of emphasizeExpansion along each axis, and det(Q)^(1/N)."""
+    grew = growth > 1.0
+    return np.where(grew, gamma, 1.0), gamma ** (np.count_nonzero(grew) / c.N)
 
 
 def _phase(c: Constants, path_length: float, long_paths: int) -> Phase:
@@ -242,7 +278,7 @@ def _distance_weights(c: Constants, gram: FloatArray, ranking: Ranking) -> Float
     return w
 
 
-def _learning_rates(c: Constants, phase: Phase, feasible: int) -> tuple[float, float]:
+def learning_rates(c: Constants, phase: Phase, feasible: int) -> tuple[float, float]:
     """calculateLearningRate: eta_sigma and eta_B."""
     N = c.N
     eta_B = phase.value * N * math.tanh(0.02 * feasible) / (47 * N * N + 6400)

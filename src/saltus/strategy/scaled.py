@@ -1,0 +1,248 @@
+"""DX-NES-IC with diagonal scaling: it learns the scale of every variable faster than their correlations.
+
+The Gaussian is N(m, sigma^2 D A A^T D) with D diagonal. A is learnt as DX-NES-IC learns B, of which
+there are N^2 numbers; D has only N, so its learning rate may be much larger. Its step is the exact natural
+gradient of log D: with g = sum_i w_i (A z_i) * (A^-T z_i), elementwise, and C = A A^T, it solves
+(I + C * C^-1) d = g. Both g and the matrix stay the same when rows of A are scaled, so the rows of A are
+given unit length, and D what they had, only when the eigenbasis is refreshed.
+
+A is kept as V W, and A^-T as V U, which follows by the inverse exponential, also of low rank: a generation
+costs O(N^2 lambda) like one of DX-NES-IC.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from . import dxnesic
+from .dxnesic import Phase, Signal
+from .integers import Integers
+from .lattice import FloatArray
+from .linalg import eigh, expm1_factors, expm1_pair, row_norms2
+from .ranking import Ranking
+
+MIRRORED = dxnesic.MIRRORED
+draw = dxnesic.draw
+
+# DX-NES-IC's learning rate of B is made for large N; the least one of A is this times (3 + ln N) / N^1.5
+LEAST_RATE = 0.3
+CONVERGENCE_RATE = 1 / 14  # while converging, that much of the least rate ...
+CONVERGENCE_SCALING = 0.1  # ... and that much of the rate of D
+LARGEST_SHARE = 0.3  # no integer's standard deviation exceeds this share of its range
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """DX-NES-IC's, and the learning rates of D and A."""
+
+    base: dxnesic.Constants
+    N: int
+    population: int
+    eta_D: float
+    least_eta_A: float
+    refresh: int
+
+
+class State(NamedTuple):
+    """The Gaussian and its evolution path; A = V W and A^-T = V U."""
+
+    m: FloatArray
+    memory: Any  # what the treatment of integers remembers
+    sigma: float
+    D: FloatArray
+    V: FloatArray
+    W: FloatArray
+    U: FloatArray
+    variance: FloatArray  # diagonal of A A^T
+    sd: FloatArray  # standard deviation along each coordinate: sigma D sqrt(variance)
+    axes: FloatArray  # squared lengths of the rows of W: A A^T along the columns of V
+    fisher: FloatArray  # Cholesky factor of I + C * C^-1, as of the last refresh ...
+    damping: float  # ... and max(1, sqrt(cond C) - 1)
+    p_sigma: FloatArray
+    gamma: float
+    long_paths: int
+    age: int  # generations since the last refresh
+
+    @property
+    def eigenvalues(self) -> FloatArray:
+        """Eigenvalues of A A^T, as of the last refresh."""
+        return self.axes
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Of the Gaussian."""
+        rows = (self.sigma * self.D)[:, None] * (self.V @ self.W)
+        return np.asarray(rows @ rows.T)
+
+
+class Cloud(NamedTuple):
+    """A generation: the drawn half of z, the same through W and U, through A and A^-T, and all points x."""
+
+    z: FloatArray
+    along: FloatArray
+    dual: FloatArray
+    y: FloatArray
+    u: FloatArray
+    x: FloatArray
+
+    @property
+    def distances(self) -> FloatArray:
+        """||z|| of every candidate."""
+        half = np.sqrt(row_norms2(self.z))
+        return np.concatenate((half, half))
+
+
+def constants(N: int, population: int, *, exact: bool = False, least_rate: float = LEAST_RATE) -> Constants:
+    """The recommended values for this dimension and population."""
+    pace = 3 + math.log(N)
+    return Constants(
+        base=dxnesic.constants(N, population, exact=exact),
+        N=N,
+        population=population,
+        eta_D=pace / (5 * math.sqrt(N)),
+        least_eta_A=least_rate * pace / N**1.5,
+        refresh=1 if exact else max(1, N // 4),
+    )
+
+
+def start(
+    c: Constants, m: FloatArray, integers: Integers, sd: FloatArray | float = 1.0, A: FloatArray | None = None
+) -> State:
+    """The first Gaussian: standard deviations sd, and correlations A A^T (none unless given)."""
+    D = np.full(c.N, 1.0) * sd
+    if A is None:
+        A = np.eye(c.N)
+    sigma, D, V, W, U, axes, fisher, damping = _refreshed(1.0, D, A)
+    variance = np.ones(c.N)
+    sd = sigma * D
+    return State(
+        m=m.copy(),
+        memory=integers.start(m, sd),
+        sigma=sigma,
+        D=D,
+        V=V,
+        W=W,
+        U=U,
+        variance=variance,
+        sd=sd,
+        axes=axes,
+        fisher=fisher,
+        damping=damping,
+        p_sigma=np.zeros(c.N),
+        gamma=1.0,
+        long_paths=0,
+        age=0,
+    )
+
+
+def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
+    """The candidates of a generation: m + sigma D A z, then m - sigma D A z."""
+    along, dual = z @ s.W.T, z @ s.U.T
+    y, u = along @ s.V.T, dual @ s.V.T
+    step = y * (s.sigma * s.D)
+    x = np.concatenate((step, -step))
+    x += s.m
+    return Cloud(z, along, dual, y, u, x)
+
+
+def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
+    """As DX-NES-IC's, with a step of D after that of A."""
+    signal = dxnesic.weigh(c.base, s, cloud.z, ranking)
+    phase, pair = signal.phase, signal.pair
+    eta_sigma, eta_A = dxnesic.learning_rates(c.base, phase, ranking.feasible)
+    converging = phase is Phase.CONVERGENCE
+    eta_A = max(eta_A, c.least_eta_A * (CONVERGENCE_RATE if converging else 1.0))
+
+    G_sigma = float(pair @ signal.gram.diagonal()) / c.N
+    step = signal.difference @ cloud.y
+    step *= s.sigma * s.D
+    m = s.m + integers.biased(s.memory, s.m, step)
+    sigma = s.sigma * math.exp(eta_sigma / 2 * G_sigma)
+    W, U, variance = _exponential_step(s, cloud, signal, eta_A / 2, G_sigma)
+
+    axes = row_norms2(W)
+    growth = axes / s.axes
+    gamma = dxnesic.expansion(c.base, s.gamma, growth)
+    V, age = s.V, s.age + 1
+    if phase is Phase.MOVE:
+        stretch, root = dxnesic.stretched(c.base, gamma, growth)
+        variance = (variance + (V * V) @ ((stretch**2 - 1.0) * axes)) / root**2
+        stretch /= root
+        sigma *= root
+        W *= stretch[:, None]
+        U /= stretch[:, None]
+        axes = axes * stretch**2
+
+    g = pair @ (cloud.y * cloud.u)
+    d = _solved(s.fisher, g)
+    d -= np.add.reduce(d) / c.N
+    d *= c.eta_D * (CONVERGENCE_SCALING if converging else 1.0) / s.damping
+    D = s.D * np.exp(d)
+
+    fisher, damping = s.fisher, s.damping
+    if age >= c.refresh:
+        sigma, D, V, W, U, axes, fisher, damping = _refreshed(sigma, D, V @ W)
+        variance, age = np.ones(c.N), 0
+    sd = sigma * D * np.sqrt(variance)
+    if integers.lattice.size:
+        i = integers.first
+        within = np.minimum(1.0, LARGEST_SHARE * (integers.lattice.high - integers.lattice.low) / sd[i:])
+        D[i:] *= within
+        sd[i:] *= within
+    m, memory = integers.corrected(s.memory, m, sd)
+    path = signal.p_sigma
+    return State(
+        m, memory, sigma, D, V, W, U, variance, sd, axes, fisher, damping, path, gamma, signal.long_paths, age
+    )
+
+
+def _exponential_step(
+    s: State, cloud: Cloud, signal: Signal, rate: float, trace: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """W exp(S), U exp(-S) and the diagonal of A A^T, with S = rate (Z^T diag(pair) Z - trace I)."""
+    z, a, shrink = cloud.z, rate * signal.pair, math.exp(-rate * trace)
+    if 2 * len(z) > z.shape[1]:  # population > N: the N x N exponential is the cheaper and safer one
+        forward, backward = expm1_pair((z.T * a) @ z)
+        W = shrink * (s.W + s.W @ forward)
+        return W, (s.U + s.U @ backward) / shrink, row_norms2(s.V @ W)
+    T, e = expm1_factors(a, signal.gram)
+    Tz = T @ z
+    W = (T @ cloud.along).T @ (e[:, None] * Tz)
+    W += s.W
+    W *= shrink
+    U = (T @ cloud.dual).T @ ((-e / (1.0 + e))[:, None] * Tz)
+    U += s.U
+    U /= shrink
+    y = T @ cloud.y
+    y *= y
+    return W, U, shrink * shrink * (s.variance + (e * (e + 2.0)) @ y)
+
+
+def _refreshed(
+    sigma: float, D: FloatArray, A: FloatArray
+) -> tuple[float, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, float]:
+    """The same Gaussian, with rows of A of length 1 and D of geometric mean 1, and what follows from A."""
+    lengths = np.sqrt(row_norms2(A))
+    A = A / lengths[:, None]
+    D = D * lengths
+    mean = math.exp(float(np.add.reduce(np.log(D))) / len(D))
+    C = A @ A.T
+    axes, V = eigh(C)
+    axes = np.maximum(axes, np.finfo(float).eps * axes[-1])  # only rounding makes them smaller
+    W = V.T @ A
+    fisher = C * ((V / axes) @ V.T)
+    fisher.flat[:: len(D) + 1] += 1.0
+    factor, failed = lapack.dpotrf(fisher, lower=1)
+    if failed:
+        raise np.linalg.LinAlgError("the covariance matrix is not positive definite: not finite?")
+    damping = max(1.0, math.sqrt(axes[-1] / axes[0]) - 1.0)
+    return sigma * mean, D / mean, V, W, W / axes[:, None], axes, factor, damping
+
+
+def _solved(factor: FloatArray, g: FloatArray) -> FloatArray:
+    return np.asarray(lapack.dpotrs(factor, g, lower=1)[0])
