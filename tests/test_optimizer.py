@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from saltus import STRATEGIES, Bool, Candidate, Float, Int, Optimizer, Ordinal, Space, Stop
 from saltus.problems import PAPER, n_int_tablet
+from saltus.search.single import Single
 
 SPACE = Space(
     {
@@ -258,6 +259,9 @@ def test_broken_states_are_refused() -> None:
     trace(optimizer, 2)
     good = optimizer.state()
     Optimizer.restore(good)
+    array = {"dtype": "float64", "shape": [1], "order": "C", "base64": "AAAAAAAAAAA="}
+    run = ["search", "descent", "piece", "state"]
+    gaussian = [*run, "gaussian", "fields"]
 
     def broken(path: list[str], value: Any) -> dict[str, Any]:
         state = copy.deepcopy(good)
@@ -272,11 +276,17 @@ def test_broken_states_are_refused() -> None:
         {"format": 99},
         broken(["space"], 3),
         broken(["strategy"], "nope"),
-        broken(["gaussian", "m"], {"dtype": "float64", "shape": [1], "order": "C", "base64": "AAAAAAAAAAA="}),
-        broken(["gaussian"], {"m": 1}),
+        broken([*gaussian, "m"], array),
+        broken([*run, "gaussian"], {"m": 1}),
+        broken([*run, "gaussian", "tuple"], "os.system"),
+        broken([*run, "best"], array),
+        broken([*run, "best", "fields", "x"], array),
+        broken([*run, "z"], array),
+        broken(["search", "descent", "piece", "kind"], "Nope"),
+        broken(["search", "kind"], "nope"),
         broken(["rng", "bit_generator"], "__import__('os')"),
-        broken(["gaussian", "m"], {"dtype": "object", "shape": [1], "order": "C", "base64": "AAAA"}),
-        broken(["stop"], "NOPE"),
+        broken([*gaussian, "m"], {"dtype": "object", "shape": [1], "order": "C", "base64": "AAAA"}),
+        broken(["search", "stop"], "NOPE"),
     ):
         with pytest.raises(ValueError, match=r"state|strategy"):
             Optimizer.restore(state)
@@ -305,7 +315,7 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
 
 
 def test_restart_doubles_the_population_and_keeps_the_best() -> None:
-    optimizer = Optimizer(SPACE, seed=1)
+    optimizer = Optimizer(SPACE, strategy="dx-nes-ici", seed=1)
     trace(optimizer, 20)
     best, population = optimizer.best, optimizer.population
     optimizer.ask(1)
@@ -318,10 +328,11 @@ def test_restart_doubles_the_population_and_keeps_the_best() -> None:
 
 
 def test_margin_and_population_defaults() -> None:
-    optimizer = Optimizer(SPACE)
-    assert optimizer.population == 8
-    assert optimizer._integers.alpha == 1 / (5 * 8)
-    assert Optimizer(SPACE, margin=0.01)._integers.alpha == 0.01
+    assert Optimizer(SPACE).population == 8
+    for margin, alpha in ((None, 1 / (5 * 8)), (0.01, 0.01)):
+        search = Optimizer(SPACE, strategy="dx-nes-ici", margin=margin)._search
+        assert isinstance(search, Single)
+        assert search.integers.alpha == alpha
 
 
 def test_mean_and_sd_are_in_the_users_units() -> None:
@@ -344,7 +355,12 @@ def test_the_papers_functions_are_solved_at_twenty_dimensions(make: Any) -> None
     for seed in range(4):
         rng = np.random.default_rng(seed)
         optimizer = Optimizer(
-            problem.space, population=population, mean=problem.start(rng), sigma=1.0, seed=rng
+            problem.space,
+            strategy="dx-nes-ici",
+            population=population,
+            mean=problem.start(rng),
+            sigma=1.0,
+            seed=rng,
         )
         while optimizer.best is None or optimizer.best.value >= 1e-10:
             candidates = optimizer.ask()

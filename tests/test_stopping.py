@@ -12,17 +12,20 @@ import pytest
 from saltus import Bool, Float, Int, Optimizer, Space, Stop
 from saltus.problems import reversed_ellipsoid_int
 from saltus.stopping import RunLog, stop_reason
+from saltus.strategy import Integers, Lattice, Round, dxnesic
 
 
 def run(fun: Callable[[Any], float], space: Space, *, limit: int = 60000, **kwargs: Any) -> Optimizer:
-    optimizer = Optimizer(space, **kwargs)
+    optimizer = Optimizer(space, **{"strategy": "dx-nes-ici", **kwargs})
     while optimizer.stop is None and optimizer.evaluations < limit:
         candidates = optimizer.ask()
         optimizer.tell(candidates, [fun(c.params) for c in candidates])
     return optimizer
 
 
-@pytest.mark.parametrize("strategy", ["dx-nes-ici", "cma-es-margin", "cma-es+leap+bias", "dx-nes-ic"])
+@pytest.mark.parametrize(
+    "strategy", ["saltus", "dx-nes-ici", "cma-es-margin", "cma-es+leap+bias", "dx-nes-ic"]
+)
 @pytest.mark.parametrize("offset", [0.0, 1e3, -1e-9])
 def test_an_integer_problem_stops_at_its_optimum(strategy: str, offset: float) -> None:
     space = Space([Int(-10, 10)] * 3 + [Bool()] * 2)
@@ -35,7 +38,7 @@ def test_an_integer_problem_stops_at_its_optimum(strategy: str, offset: float) -
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])
-@pytest.mark.parametrize("strategy", ["dx-nes-ici", "cma-es-margin"])
+@pytest.mark.parametrize("strategy", ["saltus", "dx-nes-ici", "cma-es-margin"])
 def test_a_mixed_problem_stops_when_all_has_converged(strategy: str, offset: float) -> None:
     space = Space([Float(-4, 4)] * 3 + [Int(-10, 10)] * 3)
     optimizer = run(lambda x: float(((x - 1) ** 2).sum()) + offset, space, strategy=strategy, seed=2)
@@ -77,13 +80,14 @@ def test_flat() -> None:
     assert optimizer.evaluations < 1000
 
 
-def test_infeasible_everywhere() -> None:
-    optimizer = run(lambda x: math.inf, Space([Float(-3, 5), Int(0, 9)]), seed=1)
+@pytest.mark.parametrize("strategy", ["saltus", "dx-nes-ici"])
+def test_infeasible_everywhere(strategy: str) -> None:
+    optimizer = run(lambda x: math.inf, Space([Float(-3, 5), Int(0, 9)]), seed=1, strategy=strategy)
     assert optimizer.stop is Stop.INFEASIBLE
 
 
 def test_a_search_that_finds_its_way_to_feasible_points_is_not_infeasible() -> None:
-    log = RunLog.start(3, 8, Optimizer(Space([Float()] * 3))._integers)
+    log = RunLog.start(3, 8, Integers(3, Lattice([]), 0.1, Round()))
     for value in [math.nan] * 5 + [3.0 - 0.01 * i for i in range(200)]:
         log = log.after(value, 0.0, np.empty(0))
     assert log.flat == 0
@@ -92,16 +96,18 @@ def test_a_search_that_finds_its_way_to_feasible_points_is_not_infeasible() -> N
         assert log.flat == 0
 
 
-def test_unbounded_objective() -> None:
-    optimizer = run(lambda x: float(x.sum()), Space([Float()] * 3), seed=1)
+@pytest.mark.parametrize("strategy", ["saltus", "dx-nes-ici"])
+def test_unbounded_objective(strategy: str) -> None:
+    optimizer = run(lambda x: float(x.sum()), Space([Float()] * 3), seed=1, strategy=strategy)
     assert optimizer.stop is Stop.DIVERGED
 
 
 @pytest.mark.parametrize(("axes", "reason"), [([1.0, 1.0, 1e-15], Stop.CONDITION), ([1.0, 1.0, 1e-13], None)])
 def test_the_papers_limit_of_the_condition_number(axes: list[float], reason: Stop | None) -> None:
-    optimizer = Optimizer(Space([Float()] * 3), seed=1)
-    state = optimizer._state._replace(axes=np.array(axes))
-    assert stop_reason(optimizer._log, state, optimizer._integers) is reason
+    integers = Integers(3, Lattice([]), 0.1, Round())
+    state = dxnesic.start(dxnesic.constants(3, 8), np.zeros(3), integers)
+    state = state._replace(axes=np.array(axes))
+    assert stop_reason(RunLog.start(3, 8, integers), state, integers) is reason
 
 
 def test_integers_that_move_slowly_are_waited_for() -> None:

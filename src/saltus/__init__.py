@@ -5,8 +5,8 @@ from .candidates import Best, Candidate
 from .minimize import ObjectiveError, minimize
 from .optimizer import Optimizer
 from .result import History, Result, Stop
+from .search import STRATEGIES
 from .space import Space
-from .strategy import STRATEGIES
 from .variables import Bool, Float, Int, Ordinal
 from .workers import WorkerError
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .search import Batch
 from .space import Frame, Params, Points
 from .strategy import FloatArray
 
@@ -62,12 +63,11 @@ class Best:
 class Generation:
     """One generation on its way: what was asked, what was told."""
 
-    def __init__(self, first_id: int, cloud: Any, plateaus: FloatArray, points: Points) -> None:
+    def __init__(self, first_id: int, batch: Batch, points: Points) -> None:
         """Nothing is asked or told yet."""
         size = len(points.x)
         self.first_id = first_id
-        self.cloud = cloud
-        self.plateaus = plateaus
+        self.batch = batch
         self.x = points.x
         self.candidates = list(map(Candidate, range(first_id, first_id + size), points.params))
         self.asked = 0

@@ -11,13 +11,13 @@ import numpy as np
 from . import plain
 from .candidates import Best, Candidate, Generation, as_number
 from .result import Stop
+from .search import SAVED, Domain, Search, Told, begin, mirrored
 from .space import Frame, PerVariable, Space
-from .stopping import RunLog, stop_reason
-from .strategy import FloatArray, Integers, by_name, default_population, rank
+from .strategy import FloatArray, default_population
 
-DEFAULT_STRATEGY = "dx-nes-ici"
-_FORMAT = 1
-_COUNTS = ("restarts", "generation", "evaluations", "failures", "_next_id")
+DEFAULT_STRATEGY = "saltus"
+_FORMAT = 2
+_COUNTS = ("generation", "evaluations", "failures", "_next_id")
 
 
 class Optimizer:
@@ -34,10 +34,11 @@ class Optimizer:
 
     Attributes:
         best: the best evaluation so far, or None.
-        stop: why the current run should end, or None. It is advice: `ask` goes on all the same, and
-            `restart` begins another run.
+        stop: why the current run should end, or None. It is advice: `ask` goes on all the same (with
+            "saltus" by another run), and `restart` begins another run.
         generation, evaluations, failures, restarts: how many there have been.
-        population: candidates a generation.
+        population: candidates in a generation of the current run. With "saltus", other batches come in
+            between: `ask()` always gives a whole one.
     """
 
     def __init__(
@@ -70,52 +71,57 @@ class Optimizer:
                 f"space must be a Space, got {type(space).__name__}; write Space({{...}}) or Space([...]), "
                 "and bounds as for SciPy as minimize(fun, bounds=...)"
             )
-        chosen = by_name(strategy)
+        even = mirrored(strategy)
         self.space = space
         self.strategy = strategy
-        self._core, self._treatment = chosen.core, chosen.treatment
-        self._frame = Frame(space, mean, sigma)
+        self._frame = frame = Frame(space, mean, sigma)
         self._margin = _checked_margin(margin)
         self._exact = exact
         self._rng = np.random.default_rng(seed)
-        self.restarts = self.generation = self.evaluations = self.failures = 0
+        self.generation = self.evaluations = self.failures = 0
         self.best: Best | None = None
         self._next_id = 0
-        if population is None:
-            population = default_population(self._frame.N)
-        self._begin(_checked_population(population, self._core.MIRRORED), self._frame.m)
-
-    def _begin(self, population: int, m: FloatArray) -> None:
-        """Begin a run: the first, or one after a restart."""
-        N, lattice = self._frame.N, self._frame.lattice
-        self.population = population
-        alpha = 1 / (N * population) if self._margin is None else self._margin
-        self._integers = Integers(self._frame.n_co, lattice, alpha, self._treatment)
-        self._constants = self._core.constants(N, population, exact=self._exact)
-        self._state = self._core.start(self._constants, m, self._integers)
-        self._log = RunLog.start(N, population, self._integers)
         self._generation: Generation | None = None
-        self.stop: Stop | None = None
+        if population is None:
+            population = default_population(frame.N)
+        self._population = _checked_population(population, even)
+        domain = Domain(frame.n_co, frame.lattice, *frame.ends())
+        self._search: Search = begin(strategy, domain, self._population, self._margin, frame.m, exact)
 
     def ask(self, k: int | None = None) -> list[Candidate]:
         """The rest of this generation, or its next k candidates.
 
-        A generation has `population` candidates. When they are all asked, the list is shorter than k,
-        or empty, until every value of the generation has been told.
+        When all candidates of the generation are asked, the list is shorter than k, or empty, until every
+        value of the generation has been told.
         """
         if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
             raise ValueError(f"ask takes a positive whole number, or nothing, got {k!r}")
         g = self._generation
         if g is None:
-            g = self._generation = self._spread(self._core.draw(self._constants, self._rng))
-        first = g.asked
-        g.asked = self.population if k is None else min(first + int(k), self.population)
+            self._search.draw(self._rng)
+            g = self._generation = self._spread()
+        first, size = g.asked, len(g.candidates)
+        g.asked = size if k is None else min(first + int(k), size)
         return g.candidates[first : g.asked]
 
-    def _spread(self, z: FloatArray) -> Generation:
-        cloud = self._core.spread(self._constants, self._state, z)
-        plateaus = self._integers.plateaus(self._state.memory, self._state.m, cloud.x)
-        return Generation(self._next_id, cloud, plateaus, self._frame.decode(cloud.x, plateaus))
+    def _spread(self) -> Generation:
+        batch = self._search.batch()
+        return Generation(self._next_id, batch, self._frame.decode(*batch))
+
+    @property
+    def population(self) -> int:
+        """Candidates in a generation of the current run."""
+        return self._search.population
+
+    @property
+    def restarts(self) -> int:
+        """How many runs there were before this one."""
+        return self._search.restarts
+
+    @property
+    def stop(self) -> Stop | None:
+        """Why the current run should end, or None."""
+        return self._search.stop
 
     @property
     def pending(self) -> list[Candidate]:
@@ -143,7 +149,7 @@ class Optimizer:
         if violation is not None:
             amounts = [max(v, 0.0) for v in _numbers("violation", violation, len(indices))]
             if any(amounts):
-                g.violations = g.violations or [0.0] * self.population
+                g.violations = g.violations or [0.0] * len(g.candidates)
                 for i, amount in zip(indices, amounts, strict=True):
                     g.violations[i] = amount
         for i, value in zip(indices, numbers, strict=True):
@@ -200,34 +206,30 @@ class Optimizer:
             self.best = Best(key[2], g.values[winner], key[0], x, self._frame)
 
     def _advance(self, g: Generation) -> None:
-        """A generation is complete: rank it and update the Gaussian."""
+        """A generation is complete: let the search learn from it."""
         violations = None if g.violations is None else np.array(g.violations)
-        ranking = rank(np.array(g.values), violations, g.cloud, self._integers)
-        self._state = self._core.update(self._constants, self._state, g.cloud, ranking, self._integers)
-        first = int(ranking.order[0])
-        violation = g.violations[first] if g.violations else 0.0
-        self._log = self._log.after(g.values[first], violation, g.plateaus[first])
+        self._search.take(Told(g.batch, np.array(g.values), violations), self._rng)
         self._generation = None
-        self._next_id += self.population
+        self._next_id += len(g.candidates)
         self.generation += 1
-        self.stop = stop_reason(self._log, self._state, self._integers)
 
     @property
     def mean(self) -> FloatArray:
         """Mean of the Gaussian in the user's units and order; integers are not rounded."""
-        return self._frame.unrounded(self._state.m)
+        return self._frame.unrounded(self._search.where()[0])
 
     @property
     def sd(self) -> FloatArray:
         """Standard deviations of the Gaussian in the user's order and units (of logs, if log)."""
-        return self._frame.spreads(self._state.sd)
+        return self._frame.spreads(self._search.where()[1])
 
     def restart(self) -> None:
-        """Begin another run, with twice the population, from a random mean; the best is kept."""
+        """Begin another run, the best is kept: from a random mean, with twice the population; with "saltus"
+        also from the best point, as it sees fit.
+        """
         if self._generation is not None:
             raise RuntimeError("restart between generations: tell the pending candidates first")
-        self.restarts += 1
-        self._begin(2 * self.population, self._frame.random_start(self._rng))
+        self._search.restart(self._rng)
 
     def state(self) -> dict[str, Any]:
         """Everything, as JSON-able data: `restore` goes on bit by bit as if never interrupted."""
@@ -235,7 +237,6 @@ class Optimizer:
         sampled = None
         if g is not None:
             sampled = {
-                "z": g.cloud.z,
                 "asked": g.asked,
                 "missing": sorted(g.missing),
                 "values": g.values,
@@ -247,16 +248,14 @@ class Optimizer:
                 "format": _FORMAT,
                 "space": self.space.to_plain(),
                 "strategy": self.strategy,
-                "population": self.population,
+                "population": self._population,
                 "margin": self._margin,
                 "mean": self._frame.given_mean,
                 "sigma": self._frame.given_sigma,
                 "exact": self._exact,
                 "counts": {name: getattr(self, name) for name in _COUNTS},
-                "stop": None if self.stop is None else self.stop.name,
                 "best": None if best is None else [best.id, best.value, best.violation, best.x],
-                "gaussian": self._state._asdict(),
-                "log": self._log._asdict(),
+                "search": self._search.state(),
                 "sampled": sampled,
                 "rng": plain.stream_state(self._rng),
             }
@@ -276,14 +275,14 @@ class Optimizer:
         """
         try:
             return cls._restored(state, space)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"not a state of a Saltus optimizer: {error!r}") from error
 
     @classmethod
     def _restored(cls, packed: Mapping[str, Any], space: Space | None) -> Optimizer:
         if packed.get("format") != _FORMAT:
             raise ValueError(f"state: this version reads format {_FORMAT}, got {packed.get('format')!r}")
-        state = plain.unpack(dict(packed))
+        state = plain.unpack(dict(packed), SAVED)
         if space is not None and space.to_plain() != state["space"]:
             raise ValueError("state: it belongs to another space than the one given")
         self = cls(
@@ -297,9 +296,7 @@ class Optimizer:
         )
         for name in _COUNTS:
             setattr(self, name, int(state["counts"][name]))
-        self.stop = None if state["stop"] is None else Stop[state["stop"]]
-        self._state = plain.rebuilt(self._state, state["gaussian"])
-        self._log = plain.rebuilt(self._log, state["log"])
+        self._search.restore(state["search"])
         self._rng = plain.stream_from(packed["rng"])
         if state["best"] is not None:
             id, value, violation, x = state["best"]
@@ -308,7 +305,7 @@ class Optimizer:
             self.best = Best(int(id), float(value), float(violation), x, self._frame)
         sampled = state["sampled"]
         if sampled is not None:
-            g = self._generation = self._spread(sampled["z"])
+            g = self._generation = self._spread()
             g.asked, g.missing = int(sampled["asked"]), set(sampled["missing"])
             g.values, g.violations = sampled["values"], sampled["violations"]
         return self

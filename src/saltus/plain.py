@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +15,7 @@ _STREAMS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
 def pack(value: Any) -> Any:
-    """Plain data for a value made of numbers, strings, None, arrays, lists and dicts."""
+    """Plain data for a value made of numbers, strings, None, arrays, lists, dicts and named tuples."""
     if isinstance(value, np.ndarray):
         # the order in memory counts: BLAS rounds differently for rows and columns
         order: Literal["F", "C"] = "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
@@ -22,6 +24,9 @@ def pack(value: Any) -> Any:
         return {"dtype": value.dtype.name, "shape": list(value.shape), "order": order, "base64": data}
     if isinstance(value, dict):
         return {k: pack(v) for k, v in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        fields = dict(zip(value._fields, value, strict=True))
+        return {"tuple": _name(type(value)), "fields": pack(fields)}
     if isinstance(value, list | tuple):
         return [pack(v) for v in value]
     if isinstance(value, np.generic):
@@ -31,8 +36,17 @@ def pack(value: Any) -> Any:
     return value
 
 
-def unpack(value: Any) -> Any:
-    """What `pack` was given."""
+def kinds(*classes: type) -> dict[str, type]:
+    """Named tuples that `unpack` may make, and no others."""
+    return {_name(cls): cls for cls in classes}
+
+
+def _name(cls: type) -> str:
+    return f"{cls.__module__.rpartition('.')[2]}.{cls.__name__}"
+
+
+def unpack(value: Any, known: Mapping[str, type] = MappingProxyType({})) -> Any:
+    """What `pack` was given; `known` are the named tuples that may be in it."""
     if isinstance(value, dict):
         if value.keys() == {"dtype", "shape", "order", "base64"}:
             dtype = np.dtype(value["dtype"])
@@ -43,27 +57,25 @@ def unpack(value: Any) -> Any:
             return raw.reshape(value["shape"], order=order).astype(dtype, order=order)
         if value.keys() == {"float"}:
             return float(value["float"])
-        return {k: unpack(v) for k, v in value.items()}
+        if value.keys() == {"tuple", "fields"}:
+            if value["tuple"] not in known:
+                raise ValueError(f"state: expected one of {', '.join(known)}, got {value['tuple']!r}")
+            return known[value["tuple"]](**unpack(value["fields"], known))
+        return {k: unpack(v, known) for k, v in value.items()}
     if isinstance(value, list):
-        return [unpack(v) for v in value]
+        return [unpack(v, known) for v in value]
     return value
 
 
-def rebuilt(like: Any, values: dict[str, Any]) -> Any:
-    """A named tuple like `like` with these values, which must have the same names and array shapes."""
-    old = like._asdict()
-    if old.keys() != values.keys():
-        raise ValueError(f"state: expected {', '.join(old)}, got {', '.join(values)}")
-    return like._replace(**{name: _alike(old[name], values[name], name) for name in old})
-
-
-def _alike(before: Any, value: Any, name: str) -> Any:
-    """The value, with the shape of an array and the type of a (named) tuple taken from `before`."""
+def alike(before: Any, value: Any, name: str) -> Any:
+    """The value, provided that it is like `before`: a named tuple of its kind, arrays of its shape."""
     if isinstance(before, np.ndarray):
         return shaped(value, before.shape, name)
-    if isinstance(before, tuple):
-        items = [_alike(b, v, name) for b, v in zip(before, value, strict=True)]
-        return type(before)(*items) if hasattr(before, "_fields") else tuple(items)
+    if isinstance(before, tuple) and hasattr(before, "_fields"):
+        if type(value) is not type(before):
+            raise ValueError(f"state: {name} must be a {_name(type(before))}, got {type(value).__name__}")
+        for field, old, new in zip(before._fields, before, value, strict=True):
+            alike(old, new, field)
     return value
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .bounds import Fold
 from .strategy import FloatArray, Lattice
-from .variables import Bool, Float, Int, Ordinal, Variable
+from .variables import DEFAULT_SHARE, Bool, Float, Int, Ordinal, Variable
 
 Params = Any  # a dict for Space({...}), a 1-D array for Space([...])
 PerVariable = float | Sequence[float] | Mapping[str, float] | FloatArray | None
@@ -208,12 +208,13 @@ class Frame:
         numbers[self._order] = free
         return numbers
 
-    def random_start(self, rng: np.random.Generator) -> FloatArray:
-        """A mean for another run: uniform within bounds, Gaussian around the first mean without."""
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """Both ends of each coordinate; without a bound, as far from the first mean as half a usual range."""
         bounded = np.isfinite(self._low) & np.isfinite(self._high)
-        low, high = np.where(bounded, self._low, 0.0), np.where(bounded, self._high, 1.0)
-        uniform = self._to_coordinates(rng.uniform(low, high))
-        return np.where(bounded, uniform, self.m + rng.standard_normal(self.N))
+        reach = 0.5 / DEFAULT_SHARE
+        low = self._to_coordinates(np.where(bounded, self._low, 0.0))
+        high = self._to_coordinates(np.where(bounded, self._high, 1.0))
+        return np.where(bounded, low, self.m - reach), np.where(bounded, high, self.m + reach)
 
     def _to_coordinates(self, internal: FloatArray) -> FloatArray:
         u = internal.copy()

@@ -1,0 +1,80 @@
+"""Searches: where an optimizer gets its batches from, and what it tells their outcome.
+
+`Single` is one core with one treatment of integers, as in the paper. `Saltus` is the default: it composes
+runs, descents and restarts from small pieces, a file each.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import plain
+from ..result import Stop
+from ..stopping import RunLog
+from ..strategy import STRATEGIES as SINGLE
+from ..strategy import FloatArray, cmaes, dxnesic, scaled
+from ..strategy.leap import Boundary
+from .points import Batch, Domain, Point, Told
+from .saltus import Saltus
+from .single import Single
+
+__all__ = ["SAVED", "STRATEGIES", "Batch", "Domain", "Point", "Search", "Told", "begin", "mirrored"]
+
+STRATEGIES = ("saltus", *SINGLE)
+# what a state may hold besides plain data
+SAVED = plain.kinds(Point, RunLog, Boundary, dxnesic.State, scaled.State, cmaes.State)
+
+
+class Search(Protocol):
+    """Draw, then take the batch, then tell: in turns. `stop` is advice to restart."""
+
+    restarts: int
+    stop: Stop | None
+
+    @property
+    def population(self) -> int:
+        """Candidates in a generation of the current run."""
+
+    def draw(self, rng: np.random.Generator) -> None:
+        """What is random about the next batch."""
+
+    def batch(self) -> Batch:
+        """The next points: the same ones as long as nothing is told or drawn."""
+
+    def take(self, told: Told, rng: np.random.Generator) -> None:
+        """Learn from the outcome of the batch."""
+
+    def restart(self, rng: np.random.Generator) -> None:
+        """Begin another run."""
+
+    def where(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviations of where it is looking."""
+
+    def state(self) -> dict[str, Any]:
+        """Everything, for `plain.pack`."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on as the search whose state this is."""
+
+
+def begin(
+    name: str, domain: Domain, population: int, margin: float | None, m: FloatArray, exact: bool
+) -> Search:
+    """The search of that name, from N(m, I)."""
+    if name == "saltus":
+        return Saltus(domain, population, margin, m, exact)
+    return Single(domain, SINGLE[name], population, margin, m, exact)
+
+
+def mirrored(name: str) -> bool:
+    """Whether its population must be even; if there is no such strategy, a ValueError that lists them."""
+    if name == "saltus":
+        return True
+    if isinstance(name, str) and name in SINGLE:
+        return bool(SINGLE[name].core.MIRRORED)
+    near = difflib.get_close_matches(str(name), STRATEGIES, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {name!r}{hint}")

@@ -1,0 +1,234 @@
+"""Newton: a quadratic model of the continuous variables around a point, and steps to its minimum.
+
+Where a function is smooth, a few points tell what a Gaussian learns in hundreds. Central differences
+along the axes of the covariance give the gradient and the curvature of each axis; what the axes have to do
+with one another is measured only when the model has failed without it. A point and
+the differences around it are one batch, so a good step costs no more than its next gradient.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import plain
+from ..strategy import FloatArray
+from .piece import Piece
+from .points import Batch, Domain, Key, Point, Told
+
+FIRST_RADIUS = 4.0  # longest first step, in standard deviations
+FIRST_DIFFERENCES = 0.5  # likewise
+DIFFERENCES = 0.1  # later: relative to the step
+SHORTER = 0.25  # the next step, after one that failed
+LONGER = 3.0  # the next radius, after a good step of full length
+GOOD = (0.5, 2.0)  # what a step gains, relative to what the model has promised
+COARSE = 0.01  # a coarse search ends when the next step promises less than this share of all the gain
+MOST_CROSSED = 50  # variables: up to here their interplay is measured, in n (n - 1) / 2 points
+MOST_REJECTIONS = 4  # in a row
+MOST_STEPS = 30
+SMALLEST_MOVE = 1e-12  # of the first standard deviations
+_EPS = float(np.finfo(float).eps)
+_TINY = 1e-300
+AUDIBLE = 1e4  # differences of curvature are at least so many rounding errors of the value
+
+
+class Newton(Piece):
+    """Steps to the minimum of a quadratic model, until it is reached or the model has failed.
+
+    `failed` says that the function is not smooth here, or that something was violated or had no value:
+    then a Gaussian has to do the work.
+    """
+
+    saved = (
+        *("start", "best", "centre", "probed", "basis", "hessian", "gradient", "offset", "step", "trial"),
+        *("h", "arms", "sides", "bends", "promised", "radius", "first_value", "steps", "rejections"),
+        *("coarse", "borrowed", "crossing", "crossed", "failed", "done"),
+    )
+
+    def __init__(self, domain: Domain, point: Point, covariance: FloatArray) -> None:
+        """The axes of the covariance are the coordinates t of the model: x = x_0 + basis t."""
+        variances, axes = np.linalg.eigh(covariance)
+        self.domain = domain
+        self.basis = axes * np.sqrt(np.maximum(variances, SMALLEST_MOVE**2))
+        self.hessian = np.zeros_like(self.basis)
+        self.borrowed = False  # the Hessian is known from elsewhere
+        self.crossed = domain.first == 1 or domain.first > MOST_CROSSED  # its cross differences are known
+        self._begin(point, FIRST_DIFFERENCES, FIRST_RADIUS)
+
+    def _begin(self, point: Point, differences: float, radius: float) -> None:
+        n = self.domain.first
+        self.coarse = True
+        self.best = self.start = self.centre = point
+        self.first_value = point.value
+        self.trial = point.x[:n]
+        self.h = np.full(n, differences)
+        self.gradient = np.zeros(n)  # where it was measured ...
+        self.offset = np.zeros(n)  # ... and how far the centre is from there
+        self.step = np.zeros(n)  # from the centre to the trial point
+        self.promised = math.inf  # what that step should gain
+        self.radius = radius
+        self.rejections = self.steps = 0
+        self.crossing = False  # the batch is one of cross differences ...
+        self.probed, self.arms = point, self.h  # ... around the last measurement, ...
+        self.sides, self.bends = np.zeros(n), np.zeros(n)  # ... with its values and second differences
+        self.failed = self.done = False
+
+    def elsewhere(self, point: Point) -> Newton:
+        """A search from another point that already knows the curvature; its value need not be known."""
+        other = Newton.__new__(Newton)
+        other.domain, other.basis, other.hessian = self.domain, self.basis, self.hessian.copy()
+        other.borrowed = other.crossed = True
+        other._begin(point, DIFFERENCES, math.inf)
+        other.coarse = False
+        return other
+
+    def deepen(self, goal: Key | None) -> None:
+        """Go on where a coarse search has stopped."""
+        self.coarse = self.done = False
+        self._propose()
+
+    @property
+    def _known(self) -> bool:
+        """Whether the value of the trial point is known: at the beginning it mostly is."""
+        return self.steps == 0 and math.isfinite(self.start.value)
+
+    def batch(self) -> Batch:
+        """The trial point with differences around it, or cross differences."""
+        n = self.domain.first
+        if self.crossing:
+            i, j = np.triu_indices(n, 1)
+            arms = (self.basis * self.arms).T
+            rows = self.probed.x[:n] + arms[i] + arms[j]
+        else:
+            arms = (self.basis * self.h).T
+            middle = np.zeros((0 if self._known else 1, n))
+            rows = self.trial + np.concatenate((middle, arms, -arms))
+        return self.domain.batch(rows, self.start.plateaus[None, :])
+
+    def take(self, told: Told) -> None:
+        """Build the model and take its step, or reject the last one."""
+        found = told.best()
+        if not self.best.key <= found.key:  # also if the value of the first point is not known
+            self.best = found
+        if not told.clean or self.start.violation > 0:
+            self._give_up()
+        elif self.crossing:
+            self._cross(told.values)
+        else:
+            self._probe(told)
+
+    def _give_up(self) -> None:
+        self.failed = self.done = True
+
+    def _cross(self, values: FloatArray) -> None:
+        """The off-diagonal part of the Hessian; what was learnt in its place is forgotten."""
+        i, j = np.triu_indices(len(self.h), 1)
+        np.fill_diagonal(self.hessian, self.bends)
+        mixed = (values - self.sides[i] - self.sides[j] + self.probed.value) / (self.arms[i] * self.arms[j])
+        self.hessian[i, j] = self.hessian[j, i] = mixed
+        self.crossing, self.crossed = False, True
+        self._propose()
+
+    def _probe(self, told: Told) -> None:
+        """Accept the best point of the batch as the new centre, or go back and look nearer."""
+        n, known = len(self.h), self._known
+        values = np.concatenate(([self.start.value], told.values)) if known else told.values
+        value, up, down = float(values[0]), values[1 : n + 1], values[n + 1 :]
+        gradient = (up - down) / (2 * self.h)
+        first = int(values.argmin())
+        good = self.steps == 0 or GOOD[0] < (self.centre.value - value) / self.promised < GOOD[1]
+        if self.steps == 1 and not good and self.crossed and not self.borrowed:
+            self._give_up()  # the first step that is worth its name must show that this is a model at all
+            return
+        if self.steps and not values[first] < self.centre.value:
+            self._reject(gradient)
+            return
+        self.rejections = 0
+        if good and np.abs(self.step).max() > 0.9 * self.radius:
+            self.radius *= LONGER
+        self.bends = (up + down - 2 * value) / self.h**2
+        if not self.borrowed:
+            np.fill_diagonal(self.hessian, self.bends)
+        if self.steps:
+            self._learn(gradient)
+        self.gradient = gradient
+        self.probed = self.start if known else told.point(0)
+        self.sides, self.arms = up, self.h
+        self.centre, self.offset = self.probed, np.zeros(n)
+        if first:  # one of the sides is better than the middle: the model tells the gradient there
+            self.centre = told.point(first - known)
+            self.offset[(first - 1) % n] = self.h[(first - 1) % n] * (1 if first <= n else -1)
+        if self.steps == 0:
+            self.first_value = value
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            self._give_up()
+        else:
+            self._cross_or_propose(good)
+
+    def _reject(self, gradient: FloatArray) -> None:
+        """Nothing was better: stay, and look nearer."""
+        self.rejections += 1
+        self._learn(gradient)
+        self.radius = SHORTER * float(np.abs(self.step).max())
+        if self.rejections > MOST_REJECTIONS:
+            self._give_up()
+        else:
+            self._cross_or_propose(good=False)
+
+    def _cross_or_propose(self, good: bool) -> None:
+        """A model that fails for the first time is given its cross differences."""
+        self.crossing = not good and not self.crossed
+        if not self.crossing:
+            self._propose()
+
+    def _learn(self, gradient: FloatArray) -> None:
+        """Symmetric rank-one update of the Hessian: the last move explains the change of the gradient."""
+        moved = self.offset + self.step
+        error = gradient - self.gradient - self.hessian @ moved
+        along = float(error @ moved)
+        if abs(along) > 1e-8 * np.linalg.norm(error) * np.linalg.norm(moved):
+            self.hessian += np.outer(error, error) / along
+
+    def _propose(self) -> None:
+        """The step to the minimum of the model, within the radius; or the end."""
+        gradient = self.gradient + self.hessian @ self.offset
+        if not self.hessian.any() or not np.isfinite(self.hessian).all():
+            self._give_up()  # flat, or beyond all numbers
+            return
+        curvature, axes = np.linalg.eigh(self.hessian)
+        curvature = np.abs(curvature)  # along a ridge, downhill too
+        curvature = np.maximum(curvature, 1e-10 * curvature.max() + _TINY)
+        step = -axes @ ((axes.T @ gradient) / curvature)
+        length = float(np.abs(step).max())
+        if length > self.radius:
+            step *= self.radius / length
+            length = self.radius
+        promised = -float(gradient @ step + 0.5 * step @ self.hessian @ step)
+        value = self.centre.value
+        self.done = (
+            promised <= 4 * _EPS * abs(value)
+            or float(np.abs(self.basis @ step).max()) < SMALLEST_MOVE
+            or (self.coarse and promised < COARSE * (self.first_value - value))
+        )
+        if self.done:
+            return
+        audible = np.sqrt(AUDIBLE * _EPS * abs(value) / np.maximum(np.abs(self.hessian.diagonal()), _TINY))
+        self.h = np.minimum(self.h, np.maximum(DIFFERENCES * length, audible))
+        self.step, self.promised = step, promised
+        self.trial = self.centre.x[: len(step)] + self.basis @ step
+
+    def where(self) -> tuple[FloatArray, FloatArray]:
+        """At the trial point, with the length of the differences."""
+        n = self.domain.first
+        m, sd = self.start.x.copy(), np.zeros(self.domain.N)
+        m[:n], sd[:n] = self.trial, np.sqrt(((self.basis * self.h) ** 2).sum(axis=1))
+        return m, sd
+
+    def _prepare(self) -> None:
+        n = self.domain.first
+        for name in ("h", "trial", "gradient", "offset", "step", "arms", "sides", "bends"):
+            plain.shaped(getattr(self, name), (n,), name)
+        for name in ("basis", "hessian"):
+            plain.shaped(getattr(self, name), (n, n), name)

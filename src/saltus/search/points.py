@@ -1,0 +1,114 @@
+"""What the pieces of a search share: points, batches of them, and the domain they live in.
+
+Points are in the coordinates of a strategy: continuous ones first, integers last.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ..strategy import FloatArray, Lattice
+
+Key = tuple[float, float]  # violation and value: the smaller, the better
+WORST: Key = (math.inf, math.inf)
+
+
+class Batch(NamedTuple):
+    """Points to be evaluated: coordinates, one row each, and the plateaus of the integer ones."""
+
+    x: FloatArray
+    plateaus: FloatArray
+
+
+class Point(NamedTuple):
+    """A point that was evaluated."""
+
+    x: FloatArray
+    plateaus: FloatArray
+    violation: float
+    value: float
+
+    @property
+    def key(self) -> Key:
+        """What it is compared by."""
+        return (self.violation, self.value)
+
+
+def nowhere(domain: Domain) -> Point:
+    """What has been found before anything was told."""
+    return Point(np.zeros(domain.N), np.zeros(domain.lattice.size), *WORST)
+
+
+class Told(NamedTuple):
+    """The outcome of a batch."""
+
+    batch: Batch
+    values: FloatArray
+    violations: FloatArray | None  # None: nothing is violated
+
+    def key(self, i: int) -> Key:
+        """What point i is compared by; an evaluation that failed is worst."""
+        value = float(self.values[i])
+        violation = 0.0 if self.violations is None else float(self.violations[i])
+        known = math.isfinite(violation) if violation > 0.0 else math.isfinite(value)
+        return (violation, value if math.isfinite(value) else math.inf) if known else WORST
+
+    def point(self, i: int) -> Point:
+        """One of the points."""
+        return Point(self.batch.x[i], self.batch.plateaus[i], *self.key(i))
+
+    def first(self) -> int:
+        """The place of the best; of equals the first."""
+        if self.violations is None:
+            return int(np.where(np.isfinite(self.values), self.values, math.inf).argmin())
+        return min(range(len(self.values)), key=self.key)
+
+    def best(self) -> Point:
+        """The best point."""
+        return self.point(self.first())
+
+    def part(self, rows: slice) -> Told:
+        """The outcome of some of the points."""
+        violations = None if self.violations is None else self.violations[rows]
+        return Told(Batch(self.batch.x[rows], self.batch.plateaus[rows]), self.values[rows], violations)
+
+    @property
+    def clean(self) -> bool:
+        """Whether every point has a value and violates nothing."""
+        return self.violations is None and bool(np.isfinite(self.values).all())
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The coordinates of a search: `first` continuous ones, then the integers, and where they end.
+
+    `low` and `high` are the ends of each range; where a variable has no bound, they are as far from the first
+    mean as the ends of a range would be, in standard deviations.
+    """
+
+    first: int
+    lattice: Lattice
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def N(self) -> int:
+        """How many coordinates there are."""
+        return len(self.low)
+
+    @property
+    def span(self) -> FloatArray:
+        """Length of each range."""
+        return self.high - self.low
+
+    def batch(self, continuous: FloatArray, plateaus: FloatArray) -> Batch:
+        """Points from the two kinds of coordinates; either may be one row for all."""
+        count = max(len(continuous), len(plateaus))
+        x = np.empty((count, self.N))
+        x[:, : self.first] = continuous
+        x[:, self.first :] = self.lattice.value(plateaus)
+        return Batch(x, np.broadcast_to(plateaus, (count, self.lattice.size)))

@@ -1,0 +1,95 @@
+"""Polish: the same Gaussian on the continuous variables alone, with the integers fixed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..strategy import FloatArray, Integers, Lattice, Round, default_population, scaled
+from .gaussian import GaussianPiece
+from .points import WORST, Batch, Domain, Key, Point, Told
+
+RATE = 0.45  # least learning rate of A: larger than in a mixed run, there are fewer variables
+RECENT = 5  # generations over which the recent gain is measured
+COARSE = 0.01  # a coarse polish ends when that gain is less than this share of all the gain
+HOPE = 3.0  # a deep one, when that many times the gain of twice as many would not reach the goal
+SMALLEST_SD = 1e-12  # of the first standard deviations
+SAME_VALUE = 1e-13  # values that differ by less, relative to their size, are the same
+LONGEST = 100  # windows; while something is violated, values do not tell when to end
+
+_NO_INTEGERS = Lattice([])
+
+
+class Polish(GaussianPiece):
+    """A run on the continuous variables from a point; coarse first, and to full depth if it is worth it."""
+
+    saved = ("goal", "start", "best", "gaussian", "z", "trail", "generations", "bests", "done")
+
+    def __init__(self, domain: Domain, point: Point, covariance: FloatArray, goal: Key | None = None) -> None:
+        """Without a goal it is coarse; with one it goes on while it may reach that."""
+        self.domain = domain
+        self.goal = goal
+        self.best = self.start = point
+        self._constants()
+        n = domain.first
+        sd = np.sqrt(np.maximum(covariance.diagonal(), SMALLEST_SD**2))
+        A = np.linalg.cholesky(covariance / np.outer(sd, sd) + 1e-12 * np.eye(n))
+        self.gaussian = scaled.start(self.constants, point.x[:n], self.integers, sd, A)
+        self.z = None
+        self.trail = []
+        self.generations = 0
+        self.bests: list[float] = []  # of the last generations, each for itself
+        self.done = False
+
+    def _constants(self) -> None:
+        n = self.domain.first
+        self.population = default_population(n)
+        self.integers = Integers(n, _NO_INTEGERS, 0.5, Round())
+        self.constants = scaled.constants(n, self.population, least_rate=RATE)
+        self.window = 10 + 10 * n // self.population
+
+    def _prepare(self) -> None:
+        self._constants()
+        self._check_gaussian()
+
+    def deepen(self, goal: Key | None) -> None:
+        """Go on where a coarse polish has stopped, as long as the goal, if there is one, may be reached."""
+        self.goal = WORST if goal is None else goal
+        self.done = False
+
+    def batch(self) -> Batch:
+        """The next generation."""
+        return self.domain.batch(self._spread(), self.start.plateaus[None, :])
+
+    def take(self, told: Told) -> None:
+        """Learn from a generation."""
+        found = self._learn(told)
+        if found.key < self.best.key:
+            self.best = found
+        self.generations += 1
+        self.trail = [*self.trail[-2 * RECENT :], self.best.value]
+        self.bests = [*self.bests[1 - self.window :], found.value]
+        self.done = self.diverged or self._finished()
+
+    def _finished(self) -> bool:
+        if self.gaussian.sd.max() < SMALLEST_SD:
+            return True
+        if len(self.bests) == self.window:
+            spread = max(self.bests) - min(self.bests)
+            if not spread > SAME_VALUE * abs(self.best.value):
+                return True
+        if self.best.violation > 0:
+            return self.generations > LONGEST * self.window
+        if len(self.trail) <= RECENT:
+            return False
+        if self.goal is None:
+            recent = self.trail[-1 - RECENT] - self.trail[-1]
+            return recent <= COARSE * (self.start.value - self.best.value)
+        recent = self.trail[0] - self.trail[-1]
+        return self.best.key > self.goal and self.best.value - HOPE * recent > self.goal[1]
+
+    def where(self) -> tuple[FloatArray, FloatArray]:
+        """The Gaussian, and the integers as they are."""
+        n = self.domain.first
+        m, sd = self.start.x.copy(), np.zeros(self.domain.N)
+        m[:n], sd[:n] = self.gaussian.m, self.gaussian.sd
+        return m, sd

@@ -1,0 +1,83 @@
+"""Sweep: integers one at a time, every other value of each, until none is better."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..strategy import FloatArray
+from .piece import Piece, at_rest
+from .points import Batch, Domain, Point, Told
+
+ALL_VALUES = 8  # up to so many values all are tried; of more, those 1, 2, 4, ... plateaus away
+
+
+class Sweep(Piece):
+    """A descent over single integers from a point; the continuous variables stay as they are.
+
+    A batch holds the values of as many integers as fit into a population, at least one. If one of
+    them is better, it is taken, and the search goes on from there.
+    """
+
+    saved = ("start", "best", "population", "order", "queue", "done")
+
+    def __init__(self, domain: Domain, point: Point, population: int, rng: np.random.Generator) -> None:
+        """The integers come in random order."""
+        self.domain = domain
+        self.best = self.start = point
+        self.population = population
+        self.order = rng.permutation(domain.lattice.size).tolist()
+        self.queue: list[int] = list(self.order)  # integers still to be tried here
+        self.done = not self.queue
+
+    def batch(self) -> Batch:
+        """All other values of the next integers."""
+        here = self.best.plateaus
+        rows: list[FloatArray] = []
+        for j in self.queue:
+            values = other_values(float(here[j]), float(self.domain.lattice.last[j]))
+            if rows and len(rows) + len(values) > self.population:
+                break
+            changed = np.tile(here, (len(values), 1))
+            changed[:, j] = values
+            rows.extend(changed)
+        return self.domain.batch(self.best.x[None, : self.domain.first], np.array(rows))
+
+    def take(self, told: Told) -> None:
+        """Move to the best value, if it is better than the present one."""
+        changed = (told.batch.plateaus != self.best.plateaus).argmax(axis=1).tolist()
+        first = told.first()
+        if not told.key(first) < self.best.key:
+            self.queue = [j for j in self.queue if j not in changed]
+            self.done = not self.queue
+            return
+        winner = changed[first]
+        better = {j for i, j in enumerate(changed) if told.key(i) < self.best.key}
+        self.best = told.point(first)
+        # what else was better most likely still is: those first, then what is left, then what was tried
+        ahead = [j for j in self.queue if j in better and j != winner]
+        left = [j for j in self.queue if j not in changed]
+        if self.domain.lattice.last[winner] >= ALL_VALUES:
+            ahead.append(winner)  # not all of its values have been tried
+        self.queue = ahead + left
+        self.queue += [j for j in self.order if j not in self.queue and j != winner]
+        self.done = not self.queue
+
+    def where(self) -> tuple[FloatArray, FloatArray]:
+        """At its best point."""
+        return at_rest(self.best)
+
+
+def other_values(plateau: float, last: float) -> list[float]:
+    """Plateaus to try instead of one: all of few, else those at growing distances.
+
+    >>> other_values(1.0, 3.0)
+    [0.0, 2.0, 3.0]
+    >>> other_values(9.0, 20.0)
+    [8.0, 10.0, 7.0, 11.0, 5.0, 13.0, 1.0, 17.0]
+    """
+    if last < ALL_VALUES:
+        return [float(k) for k in range(int(last) + 1) if k != plateau]
+    steps = 2.0 ** np.arange(np.floor(np.log2(last)) + 1)
+    values = np.column_stack((plateau - steps, plateau + steps)).ravel()
+    inside: list[float] = values[(values >= 0.0) & (values <= last)].tolist()
+    return inside
