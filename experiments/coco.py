@@ -1,0 +1,260 @@
+"""COCO's suite bbob-mixint: our strategies and their peers, in one harness.
+
+    python -m experiments.coco run --dims 5 10 --instances 4 5 6 --budget 1000 --seeds 3 --methods saltus
+    python -m experiments.coco show ...         final and area of each method, and the best peer
+    python -m experiments.coco functions ...    the share of targets reached, function by function
+    python -m experiments.coco plot ...         ECDFs of all functions, a panel for each dimension
+    python -m experiments.coco data --methods saltus --dims 5     COCO's own data, for cocopp
+
+`run` appends each finished run to a file and goes on where it was; the others read that file. The budget is
+in evaluations per dimension. A run counts what it has reached of 51 targets, from 1e2 to 1e-8 above
+the optimum: *final* is the share of all pairs of problem and target that were hit, *area* the mean of that
+share over log10(evaluations / D) from 0 to log10(budget). Instances 1 to 3 are for tuning, 4 to 6 for
+validation; others are refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import tempfile
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.harness import RESULTS, markdown
+from experiments.record import Book
+from experiments.solvers import PEERS, Enough, Task, by_name
+from saltus import Float, Int, Space
+from saltus.strategy import FloatArray
+
+TARGETS = np.logspace(2, -8, 51)
+FUNCTIONS = range(1, 25)
+INSTANCES = range(1, 7)  # the suite has 15; 7 to 15 are for others to judge by, never for us
+
+
+class Key(NamedTuple):
+    """One run."""
+
+    method: str
+    D: int
+    function: int
+    instance: int
+    seed: int
+
+
+class Run(NamedTuple):
+    """The budget it had, in evaluations per dimension, and the evaluation that hit each target."""
+
+    budget: int
+    hits: tuple[int, ...]
+
+
+def _row(key: Key, run: Run) -> list[Any]:
+    return [*key, run.budget, " ".join(map(str, run.hits))]
+
+
+def _parse(row: list[str]) -> tuple[tuple[Key, int], Run]:
+    method, *numbers, budget, hits = row
+    D, function, instance, seed = map(int, numbers)
+    run = Run(int(budget), tuple(map(int, hits.split())))
+    return (Key(method, D, function, instance, seed), run.budget), run
+
+
+BOOK: Book[Any, Run] = Book(
+    ["method", "D", "function", "instance", "seed", "budget", "hits"],
+    lambda keyed, run: _row(keyed[0], run),
+    _parse,
+)
+
+
+@cache
+def _suite(D: int) -> Any:
+    import cocoex
+
+    return cocoex.Suite("bbob-mixint", "", f"dimensions:{D} instance_indices:1-{INSTANCES[-1]}")
+
+
+def problem(D: int, function: int, instance: int) -> Any:
+    """A fresh problem of the suite."""
+    if instance not in INSTANCES:
+        raise ValueError(f"instances are {INSTANCES[0]} to {INSTANCES[-1]}, got {instance}")
+    return _suite(D).get_problem_by_function_dimension_instance(function, D, instance)
+
+
+def optimum(coco: Any) -> float:
+    """The best value; COCO tells the best point, through a file in the current folder."""
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            coco._best_parameter("print")
+            return float(coco(np.loadtxt("._bbob_problem_best_parameter.txt")))
+        finally:
+            os.chdir(here)
+
+
+class CocoTask(Task):
+    """A problem of the suite that notes when each target is hit."""
+
+    def __init__(self, coco: Any, best: float, budget: int) -> None:
+        """The budget is in evaluations."""
+        n_int = coco.number_of_integer_variables
+        low, high = coco.lower_bounds, coco.upper_bounds
+        variables = [
+            Int(int(low[i]), int(high[i])) if i < n_int else Float(float(low[i]), float(high[i]))
+            for i in range(coco.dimension)
+        ]
+        super().__init__(Space(variables))
+        self.coco = coco
+        self.best = best
+        self.budget = budget
+        self.evaluations = 0
+        self.hits: list[int] = []
+
+    def measure(self, x: FloatArray) -> tuple[float, float]:
+        """COCO's value; there are no constraints."""
+        if self.evaluations >= self.budget:
+            raise Enough
+        value = self.coco(x)
+        self.evaluations += 1
+        while value - self.best <= TARGETS[len(self.hits)]:
+            self.hits.append(self.evaluations)
+            if len(self.hits) == len(TARGETS):
+                raise Enough
+        return value, 0.0
+
+
+def run_one(keyed: tuple[Key, int]) -> Run:
+    """One run, to its last target or the end of its budget."""
+    key, budget = keyed
+    coco = problem(key.D, key.function, key.instance)
+    task = CocoTask(coco, optimum(coco), budget * key.D)
+    # no two runs of a method share their random numbers, and all methods see the same seeds
+    rng = np.random.default_rng([key.D, key.function, key.instance, key.seed])
+    with suppress(Enough):
+        by_name(key.method)(task, rng)
+    return Run(budget, tuple(task.hits))
+
+
+def read(path: Path, budget: int) -> dict[Key, Run]:
+    """All runs of the file that had at least this budget, looked at as if it had been this."""
+    record: dict[Key, Run] = {}
+    for (key, _), run in BOOK.read(path).items():
+        if run.budget >= budget or len(run.hits) == len(TARGETS):
+            hits = tuple(h for h in run.hits if h <= budget * key.D)
+            record[key] = Run(budget, hits)
+    return record
+
+
+def wanted(o: argparse.Namespace) -> list[Key]:
+    """The runs that the command line asks for: seed after seed, so that a part is a fair sample."""
+    return [
+        Key(method, D, function, instance, seed)
+        for seed in range(o.first_seed, o.first_seed + o.seeds)
+        for D in o.dims
+        for method in o.methods
+        for instance in o.instances
+        for function in o.functions
+    ]
+
+
+class Score(NamedTuple):
+    """Final and area, over some runs."""
+
+    final: float
+    area: float
+
+
+def score(runs: list[Run], D: int, budget: int) -> Score:
+    """The two figures of some runs at the same dimension."""
+    reach = math.log10(budget)
+    final = sum(len(run.hits) for run in runs) / (len(runs) * len(TARGETS))
+    late = sum(min(max(math.log10(h / D) / reach, 0.0), 1.0) for run in runs for h in run.hits)
+    return Score(final, final - late / (len(runs) * len(TARGETS)))
+
+
+def table(o: argparse.Namespace) -> dict[str, dict[int, list[Score]]]:
+    """Scores by method and dimension, one for each seed that is complete."""
+    record = read(o.file, o.budget)
+    scores: dict[str, dict[int, list[Score]]] = {}
+    for method in o.methods:
+        for D in o.dims:
+            for seed in range(o.first_seed, o.first_seed + o.seeds):
+                keys = [Key(method, D, f, i, seed) for i in o.instances for f in o.functions]
+                if all(key in record for key in keys):
+                    runs = [record[key] for key in keys]
+                    scores.setdefault(method, {}).setdefault(D, []).append(score(runs, D, o.budget))
+    return scores
+
+
+def shown(scores: dict[str, dict[int, list[Score]]], dims: list[int]) -> str:
+    """The table as Markdown: final / area, means over seeds."""
+    rows = []
+    for method, by_D in scores.items():
+        cells = []
+        for D in dims:
+            some = by_D.get(D, [])
+            mean = np.mean(some, axis=0) if some else []
+            cells.append(f"{mean[0]:.3f} / {mean[1]:.3f} ({len(some)})" if some else "")
+        rows.append([method, *cells])
+    return markdown(["final / area (seeds)", *(f"D = {D}" for D in dims)], rows)
+
+
+def functions(o: argparse.Namespace) -> str:
+    """Final by function, dimension and method: where each is strong and weak."""
+    record = read(o.file, o.budget)
+    rows = []
+    for f in o.functions:
+        row = [f"f{f}"]
+        for D in o.dims:
+            for method in o.methods:
+                runs = [
+                    record[key]
+                    for seed in range(o.first_seed, o.first_seed + o.seeds)
+                    for i in o.instances
+                    if (key := Key(method, D, f, i, seed)) in record
+                ]
+                row.append(f"{score(runs, D, o.budget).final:.2f}" if runs else "")
+        rows.append(row)
+    return markdown(["final", *(f"{m} {D}" for D in o.dims for m in o.methods)], rows)
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["run", "show", "functions"])
+    parser.add_argument("--dims", type=int, nargs="+", default=[5, 10, 20, 40])
+    parser.add_argument("--instances", type=int, nargs="+", default=[4, 5, 6], choices=INSTANCES)
+    parser.add_argument("--functions", type=int, nargs="+", default=list(FUNCTIONS), choices=FUNCTIONS)
+    parser.add_argument("--budget", type=int, default=1000, help="evaluations per dimension")
+    parser.add_argument("--seeds", type=int, default=3, help="how many")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--methods", nargs="+", default=["saltus", "dx-nes-ici", *PEERS])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--file", type=Path, default=RESULTS / "coco.csv")
+    parser.add_argument("--json", action="store_true", help="figures for a program to read")
+    o = parser.parse_args()
+    if o.what == "run":
+        record = read(o.file, o.budget)
+        keys = wanted(o)
+        missing = [(key, o.budget) for key in keys if key not in record]
+        if missing:
+            BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
+    if o.what == "functions":
+        print(functions(o))
+    elif o.json:
+        print(json.dumps(table(o)))
+    else:
+        print(shown(table(o), o.dims))
+
+
+if __name__ == "__main__":
+    main()

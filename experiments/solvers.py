@@ -1,0 +1,195 @@
+"""Whole solvers, with restarts, as their users would run them: ours and the peers', on any bounded space.
+
+`solver(problem, rng)` evaluates until the problem has had enough of it and raises `Enough`. All see the same
+function and box, without any tuning; where a peer asks for a first step, it gets a fifth of each range.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+
+import cma
+import numpy as np
+from cmaes import CatCMAwM, CMAwM
+from scipy.optimize import Bounds, differential_evolution
+
+from saltus import Optimizer, Space
+from saltus.strategy import FloatArray
+from saltus.variables import Variable
+
+FIRST_STEP = 0.2  # of each range
+
+
+class Enough(Exception):
+    """The budget is spent, or the last target reached."""
+
+
+class Task:
+    """A problem as solvers see it: a space of bounded variables and a value, lower is better."""
+
+    def __init__(self, space: Space) -> None:
+        """Take a space without names."""
+        self.space = space
+        self.whole = np.array([v.discrete for v in space.variables])
+        grids = [v.grid() if v.discrete else v.range() for v in space.variables]
+        self.low = np.array([g[0] for g in grids], dtype=float)
+        self.high = np.array([_last(v) for v in space.variables])
+        self.N = len(space)
+
+    def measure(self, x: FloatArray) -> tuple[float, float]:
+        """Value and violation of a point; raises Enough when there is nothing left to do."""
+        raise NotImplementedError
+
+    def penalised(self, x: FloatArray) -> float:
+        """One number for solvers without constraints: what is violated is worse than all that is not."""
+        value, violation = self.measure(x)
+        return 1e12 * (1.0 + violation) if violation > 0 else value
+
+
+def _last(variable: Variable) -> float:
+    if not variable.discrete:
+        return float(variable.range()[1])
+    grid = variable.grid()
+    if isinstance(grid, tuple):
+        first, step, count = grid
+        return first + step * (count - 1)
+    return float(grid[-1])
+
+
+def saltus(strategy: str) -> Callable[[Task, np.random.Generator], None]:
+    """One of our strategies, with its own restarts, as in `minimize`."""
+
+    def solve(task: Task, rng: np.random.Generator) -> None:
+        optimizer = Optimizer(task.space, strategy=strategy, seed=rng)
+        while True:
+            candidates = optimizer.ask()
+            measured = [task.measure(c.params) for c in candidates]
+            optimizer.tell(candidates, [v for v, _ in measured], [w for _, w in measured])
+            if optimizer.stop is not None:
+                optimizer.restart()
+
+    return solve
+
+
+def pycma(task: Task, rng: np.random.Generator) -> None:
+    """Pycma with `integer_variables` and bounds; when it stops, again with twice the population."""
+    edge = np.where(task.whole, 0.5 - 1e-9, 0.0)
+    low, high = task.low - edge, task.high + edge
+    population = 4 + int(3 * np.log(task.N))
+    mean = (low + high) / 2
+    while True:
+        options = {
+            "integer_variables": np.flatnonzero(task.whole).tolist(),
+            "CMA_stds": high - low,
+            "bounds": [low.tolist(), high.tolist()],
+            "popsize": population,
+            "seed": int(rng.integers(1, 2**31)),
+            "verbose": -9,
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            method = cma.CMAEvolutionStrategy(mean, FIRST_STEP, options)
+            while not method.stop():
+                asked = method.ask()
+                points = np.array(asked)
+                points[:, task.whole] = np.round(points[:, task.whole])
+                points = np.minimum(np.maximum(points, task.low), task.high)
+                method.tell(asked, [task.penalised(x) for x in points])
+        population *= 2
+        mean = rng.uniform(low, high)
+
+
+def catcmawm(task: Task, rng: np.random.Generator) -> None:
+    """CatCMA with Margin of the package cmaes; when it stops, again with twice the population."""
+    whole = np.flatnonzero(task.whole)
+    real = np.flatnonzero(~task.whole)
+    population = 4 + int(3 * np.log(task.N))
+    x_space = [[task.low[i], task.high[i]] for i in real]
+    z_space = [_values(task.space.variables[i]) for i in whole]
+    mean = None
+    while True:
+        method = CatCMAwM(
+            x_space=x_space or None,
+            z_space=z_space or None,
+            mean=mean,
+            population_size=population,
+            seed=int(rng.integers(2**31)),
+        )
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            while not method.should_stop():
+                told = []
+                for _ in range(population):
+                    asked = method.ask()
+                    x = np.empty(task.N)
+                    x[real], x[whole] = asked.x, asked.z
+                    told.append((asked, task.penalised(x)))
+                try:
+                    method.tell(told)
+                except (np.linalg.LinAlgError, ValueError, AssertionError):
+                    break  # its matrices have degenerated
+        population *= 2
+        mean = np.concatenate((rng.uniform(task.low[real], task.high[real]), _anywhere(z_space, rng)))
+
+
+def _values(variable: Variable) -> list[float]:
+    grid = variable.grid()
+    if isinstance(grid, tuple):
+        first, step, count = grid
+        return [first + step * k for k in range(count)]
+    return [float(v) for v in grid]
+
+
+def _anywhere(z_space: list[list[float]], rng: np.random.Generator) -> FloatArray:
+    return np.array([rng.uniform(values[0], values[-1]) for values in z_space])
+
+
+def cmawm(task: Task, rng: np.random.Generator) -> None:
+    """CMA-ES with Margin of the package cmaes, in units of the ranges; restarts as above. Even grids only."""
+    scale = np.where(task.whole, task.high - task.low + 1, task.high - task.low)
+    bounds = np.column_stack((np.zeros(task.N), (task.high - task.low) / scale))
+    steps = np.where(task.whole, 1 / scale, 0.0)
+    population = 4 + int(3 * np.log(task.N))
+    mean = bounds.mean(axis=1)
+    while True:
+        method = CMAwM(
+            mean=mean,
+            sigma=FIRST_STEP,
+            bounds=bounds,
+            steps=steps,
+            seed=int(rng.integers(2**31)),
+            population_size=population,
+        )
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            while not method.should_stop():
+                told = []
+                for _ in range(population):
+                    evaluated, own = method.ask()
+                    x = task.low + evaluated * scale
+                    x[task.whole] = np.round(x[task.whole])
+                    told.append((own, task.penalised(np.minimum(np.maximum(x, task.low), task.high))))
+                method.tell(told)
+        population *= 2
+        mean = rng.uniform(bounds[:, 0], bounds[:, 1])
+
+
+def differential(task: Task, rng: np.random.Generator) -> None:
+    """SciPy's differential_evolution with `integrality`; when it has converged, again from new points."""
+    bounds = Bounds(task.low, task.high)
+    while True:
+        with warnings.catch_warnings(), suppress(StopIteration):
+            warnings.simplefilter("ignore")
+            differential_evolution(
+                task.penalised, bounds, integrality=task.whole, maxiter=10**6, rng=rng, tol=1e-10, atol=1e-10
+            )
+
+
+PEERS = {"pycma": pycma, "CatCMAwM": catcmawm, "CMAwM": cmawm, "DE": differential}
+
+
+def by_name(name: str) -> Callable[[Task, np.random.Generator], None]:
+    """A peer, or one of our strategies."""
+    return PEERS[name] if name in PEERS else saltus(name)
