@@ -54,15 +54,39 @@ def rotated(shape: str, what: str, condition: float, N: int, rng: np.random.Gene
     """A quadratic function of that condition number; `what` is turned by a random rotation."""
     half = N // 2
     axes = axes_of(shape, half, half, float(np.sqrt(condition)))
-    first = 0 if what == "all" else half
-    turn, _ = np.linalg.qr(rng.standard_normal((N - first, N - first)))
+    block = {"all": slice(0, N), "integers": slice(half, N), "continuous": slice(0, half)}[what]
+    size = block.stop - block.start
+    turn, _ = np.linalg.qr(rng.standard_normal((size, size)))
 
     def fun(x: FloatArray) -> FloatArray:
         y = x.copy()
-        y[:, first:] = x[:, first:] @ turn
+        y[:, block] = x[:, block] @ turn
         return np.asarray(((axes * y) ** 2).sum(-1))
 
     return Problem(f"{shape}, {what} rotated", fun, Space([Float()] * half + [Int(-10, 10)] * half), 0.0)
+
+
+def moved(name: str, N: int, rng: np.random.Generator) -> Problem:
+    """One of the paper's functions, its optimum anywhere, its variables in random order and units."""
+    problem = PROBLEMS[name](N)
+    half = N // 2
+    order, units = rng.permutation(N), 10.0 ** rng.uniform(-3, 3, half)
+    switches = name == "SphereOneMax"
+    places = rng.integers(0, 2, half) if switches else rng.integers(-8, 9, half)
+    optimum = np.concatenate((rng.uniform(-8, 8, half), places.astype(float)))
+
+    def fun(x: FloatArray) -> Any:
+        u = np.empty_like(x)
+        u[:, order] = x  # variable i of the problem stands at some other place
+        u[:, :half] /= units
+        u -= optimum
+        if switches:
+            u[:, half:] = 1.0 - np.abs(u[:, half:])
+        return problem.fun(u)
+
+    variables = [Float(init=0.0, scale=3.0 * unit) for unit in units]
+    shuffled = [(*variables, *problem.space.variables[half:])[i] for i in order]
+    return Problem(f"{name}, moved", fun, Space(shuffled), 0.0)
 
 
 def shared(shape: str, percent: int, N: int) -> Problem:
@@ -119,6 +143,8 @@ def instance(function: str, N: int, seed: int) -> tuple[Problem, bool]:
     rng = np.random.default_rng([seed, N, 2023])  # of the instance; the run has its own
     if group == "rotated":
         return rotated(shape, how[0], float(how[1]), N, rng), True
+    if group == "moved":
+        return moved(shape, N, rng), False
     if group == "share":
         return shared(shape, int(how[0]), N), True
     return domain(shape, how[0], N, rng), False
@@ -134,13 +160,17 @@ def run(cell: Cell, seed: int) -> Trial:
     return until_the_end(generations(problem, frame, cell.method, cell.population, rng), cell.N)
 
 
+METHODS = (*(name for name in STRATEGIES if name != "dx-nes-ici+d"), *PEERS, "saltus")
+
+
 class Question(NamedTuple):
     """Which cells answer it."""
 
     functions: list[str]
     dims: tuple[int, ...] = (20,)
-    methods: tuple[str, ...] = (*STRATEGIES, *PEERS)
+    methods: tuple[str, ...] = METHODS
     trials: int = 10
+    tuned: bool = False  # the paper's populations, instead of the default
 
 
 QUADRATIC = ("tablet", "reversed", "ellipsoid")
@@ -156,10 +186,23 @@ ROTATED = [
     )
     for condition in (10, 100, 1000)
 ]
+DEFAULTS = ("dx-nes-ici", "dx-nes-ici+d", "saltus")
 QUESTIONS = {
     "cma-leap": Question(
-        list(PROBLEMS), (20, 40, 80), ("cma-es-margin", "cma-es+leap", "cma-es+leap+bias", "dx-nes-ici"), 20
+        list(PROBLEMS),
+        (20, 40, 80),
+        ("cma-es-margin", "cma-es+leap", "cma-es+leap+bias", "dx-nes-ici"),
+        trials=20,
+        tuned=True,
     ),
+    "default": Question(list(PROBLEMS), (20, 40, 80), DEFAULTS, 100),
+    "default-rotated": Question(
+        [f"rotated/{shape}/continuous/1000000" for shape in ("ellipsoid", "reversed")],
+        (20, 40, 80),
+        DEFAULTS,
+        trials=100,
+    ),
+    "default-moved": Question([f"moved/{name}" for name in PROBLEMS], (20, 40), DEFAULTS, trials=100),
     "epistasis": Question(ROTATED, trials=10),
     "epistasis-40": Question(ROTATED, (40,), trials=4),
     "shares": Question(
@@ -174,9 +217,9 @@ QUESTIONS = {
 }
 
 
-def population(function: str, N: int, method: str) -> int:
-    """The paper's for its own functions, else the default."""
-    if function not in PROBLEMS:
+def population(function: str, N: int, method: str, tuned: bool) -> int:
+    """The default, or the paper's."""
+    if not tuned:
         return default_population(N)
     if (function, N, "dx-nes-ici") not in published.TABLE2:
         raise SystemExit(f"cma-leap: the paper has N = 20, 40 and 80, got --dims {N}")
@@ -272,7 +315,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", choices=[*QUESTIONS, "all"])
-    names = (*STRATEGIES, *PEERS)
+    names = ("saltus", *STRATEGIES, *PEERS)
     parser.add_argument("--trials", type=positive, help="runs of each cell (the question's)")
     parser.add_argument("--dims", type=int, nargs="+", help="dimensions (the question's)")
     parser.add_argument("--methods", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
@@ -288,7 +331,7 @@ def main() -> None:
         methods = arguments.methods or question.methods
         trials = arguments.trials or question.trials
         cells = [
-            Cell(function, N, method, population(function, N, method))
+            Cell(function, N, method, population(function, N, method, question.tuned))
             for N in arguments.dims or question.dims
             for function in question.functions
             for method in methods

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.harness import RESULTS, markdown
+from experiments.harness import RESULTS, markdown, publish
 from experiments.record import Book
 from experiments.solvers import PEERS, Enough, Task, by_name
 from saltus import Float, Int, Space
@@ -35,6 +35,7 @@ from saltus.strategy import FloatArray
 
 TARGETS = np.logspace(2, -8, 51)
 FUNCTIONS = range(1, 25)
+FILE = RESULTS / "coco.csv"
 INSTANCES = range(1, 7)  # the suite has 15; 7 to 15 are for others to judge by, never for us
 
 
@@ -194,16 +195,23 @@ def table(o: argparse.Namespace) -> dict[str, dict[int, list[Score]]]:
 
 
 def shown(scores: dict[str, dict[int, list[Score]]], dims: list[int]) -> str:
-    """The table as Markdown: final / area, means over seeds."""
+    """The table as Markdown: final / area, means over seeds, and how far ours is above the best peer."""
     rows = []
+    means: dict[tuple[str, int], FloatArray] = {}
     for method, by_D in scores.items():
-        cells = []
+        row = [method]
         for D in dims:
             some = by_D.get(D, [])
-            mean = np.mean(some, axis=0) if some else []
-            cells.append(f"{mean[0]:.3f} / {mean[1]:.3f} ({len(some)})" if some else "")
-        rows.append([method, *cells])
-    return markdown(["final / area (seeds)", *(f"D = {D}" for D in dims)], rows)
+            if some:
+                means[method, D] = np.mean(some, axis=0)
+            row.append("{:.3f} / {:.3f} ({})".format(*means[method, D], len(some)) if some else "")
+        rows.append(row)
+    row = ["saltus, above the best peer"]
+    for D in dims:
+        peers = [means[peer, D] for peer in PEERS if (peer, D) in means]
+        above = means["saltus", D] / np.max(peers, axis=0) - 1 if peers and ("saltus", D) in means else ()
+        row.append(" / ".join(f"{share:+.0%}" for share in above))
+    return markdown(["final / area (seeds)", *(f"D = {D}" for D in dims)], [*rows, row])
 
 
 def functions(o: argparse.Namespace) -> str:
@@ -225,12 +233,80 @@ def functions(o: argparse.Namespace) -> str:
     return markdown(["final", *(f"{m} {D}" for D in o.dims for m in o.methods)], rows)
 
 
+def weak(o: argparse.Namespace) -> str:
+    """Functions on which ours is below half of the best peer's final."""
+    record = read(o.file, o.budget)
+    found = []
+    for D in o.dims:
+        for f in o.functions:
+            finals = {}
+            for method in o.methods:
+                runs = [
+                    run for key, run in record.items() if key[:3] == (method, D, f) and key[3] in o.instances
+                ]
+                if runs:
+                    finals[method] = score(runs, D, o.budget).final
+            best = max((finals[peer] for peer in PEERS if peer in finals), default=0.0)
+            if finals.get("saltus", math.inf) < best / 2:
+                found.append(f"f{f} at D = {D}: {finals['saltus']:.2f} against {best:.2f}")
+    return "; ".join(found) or "none"
+
+
+def plot(o: argparse.Namespace) -> None:
+    """Shares of targets hit, over evaluations per dimension: a panel for each dimension."""
+    import matplotlib.pyplot as plt
+
+    record = read(o.file, o.budget)
+    figure, panels = plt.subplots(
+        1, len(o.dims), figsize=(4 * len(o.dims), 3.6), sharey=True, squeeze=False, layout="constrained"
+    )
+    for D, panel in zip(o.dims, panels[0], strict=True):
+        for method in o.methods:
+            runs = [
+                run for key, run in record.items() if key[:2] == (method, D) and key.instance in o.instances
+            ]
+            if not runs:
+                continue
+            hits = np.sort([h / D for run in runs for h in run.hits])
+            shares = np.arange(1, len(hits) + 1) / (len(runs) * len(TARGETS))
+            ours = method == "saltus"
+            panel.step(
+                hits, shares, where="post", label=method, lw=2.2 if ours else 1.2, zorder=3 if ours else 2
+            )
+        panel.set(xscale="log", xlim=(0.1, o.budget), ylim=(0, 1), title=f"D = {D}", xlabel="evaluations / D")
+        panel.grid(alpha=0.3)
+    panels[0][0].set_ylabel("share of targets hit")
+    panels[0][0].legend(fontsize=8)
+    for kind in ("png", "svg"):
+        figure.savefig(o.file.parent / f"coco-ecdf-{o.budget}.{kind}", dpi=130)
+        print(o.file.parent / f"coco-ecdf-{o.budget}.{kind}")
+
+
+def data(o: argparse.Namespace) -> None:
+    """COCO's own record of the same runs, for its post-processing."""
+    import cocoex
+
+    for method in o.methods:
+        observer = cocoex.Observer("bbob-mixint", f"result_folder: {method} algorithm_name: {method}")
+        for D in o.dims:
+            for function in o.functions:
+                for instance in o.instances:
+                    best = optimum(problem(D, function, instance))
+                    observed = problem(D, function, instance)
+                    observed.observe_with(observer)
+                    task = CocoTask(observed, best, o.budget * D)
+                    with suppress(Enough):
+                        by_name(method)(task, np.random.default_rng([D, function, instance, o.first_seed]))
+                    observed.free()
+        print(f"{observer.result_folder}: see it with python -m cocopp {observer.result_folder}")
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["run", "show", "functions"])
+    parser.add_argument("what", choices=["run", "show", "functions", "plot", "data"])
     parser.add_argument("--dims", type=int, nargs="+", default=[5, 10, 20, 40])
     parser.add_argument("--instances", type=int, nargs="+", default=[4, 5, 6], choices=INSTANCES)
     parser.add_argument("--functions", type=int, nargs="+", default=list(FUNCTIONS), choices=FUNCTIONS)
@@ -239,21 +315,30 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--methods", nargs="+", default=["saltus", "dx-nes-ici", *PEERS])
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--file", type=Path, default=RESULTS / "coco.csv")
+    parser.add_argument("--file", type=Path, default=FILE)
     parser.add_argument("--json", action="store_true", help="figures for a program to read")
     o = parser.parse_args()
+    if o.what == "data":
+        data(o)
+        return
     if o.what == "run":
         record = read(o.file, o.budget)
         keys = wanted(o)
         missing = [(key, o.budget) for key in keys if key not in record]
         if missing:
             BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
-    if o.what == "functions":
+    if o.what == "plot":
+        plot(o)
+    elif o.what == "functions":
         print(functions(o))
     elif o.json:
         print(json.dumps(table(o)))
     else:
-        print(shown(table(o), o.dims))
+        text = f"{shown(table(o), o.dims)}\n\nBelow half of the best peer: {weak(o)}."
+        if o.what == "show" and o.file == FILE:
+            publish(f"coco-{o.budget}", text, "coco")
+        else:
+            print(text)
 
 
 if __name__ == "__main__":

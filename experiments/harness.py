@@ -117,9 +117,9 @@ def command_line(module: str) -> str:
     return " ".join(["python -m", f"experiments.{module}", *sys.argv[1:]])
 
 
-def publish(name: str, text: str) -> None:
+def publish(name: str, text: str, module: str | None = None) -> None:
     """Print a result, and keep it in experiments/results/ with what made it."""
-    (RESULTS / f"{name}.md").write_text(f"{made_by(command_line(name))}\n\n{text}\n")
+    (RESULTS / f"{name}.md").write_text(f"{made_by(command_line(module or name))}\n\n{text}\n")
     print(text)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from experiments.harness import Trial
 from saltus.problems import Problem
+from saltus.search import Domain, Told, begin
 from saltus.space import Frame
 from saltus.stopping import LARGEST_CONDITION
 from saltus.strategy import STRATEGIES, FloatArray, Integers, rank
@@ -46,6 +47,9 @@ def generations(
     exact: bool = False,
 ) -> Iterator[Generation]:
     """A run without end, from the Gaussian of the frame."""
+    if strategy == "saltus":
+        yield from _searched(problem, frame, population, rng, exact)
+        return
     chosen = STRATEGIES[strategy]
     core = chosen.core
     integers = Integers(frame.n_co, frame.lattice, 1 / (frame.N * population), chosen.treatment)
@@ -59,6 +63,23 @@ def generations(
         state = core.update(constants, state, cloud, rank(values, None, cloud, integers), integers)
         failed = state.age == 0 and beyond_limits(state.sigma, state.eigenvalues)
         yield Generation(evaluations, float(np.minimum.reduce(values)), state.m, state.sd, failed)
+
+
+def _searched(
+    problem: Problem, frame: Frame, population: int, rng: np.random.Generator, exact: bool
+) -> Iterator[Generation]:
+    """The default strategy, which begins again by itself and never fails."""
+    search = begin(
+        "saltus", Domain(frame.n_co, frame.lattice, *frame.ends()), population, None, frame.m, exact
+    )
+    evaluations = 0
+    while True:
+        search.draw(rng)
+        batch = search.batch()
+        values = problem.fun(frame.numbers(*batch))
+        evaluations += len(values)
+        search.take(Told(batch, values, None), rng)
+        yield Generation(evaluations, float(np.minimum.reduce(values)), *search.where(), False)
 
 
 def beyond_limits(sigma: float, eigenvalues: FloatArray) -> bool:

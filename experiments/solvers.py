@@ -7,16 +7,21 @@ function and box, without any tuning; where a peer asks for a first step, it get
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
 
 import cma
 import numpy as np
+import optuna
 from cmaes import CatCMAwM, CMAwM
 from scipy.optimize import Bounds, differential_evolution
 
 from saltus import Optimizer, Space
-from saltus.strategy import FloatArray
+from saltus.search.saltus import Saltus
+from saltus.strategy import FloatArray, scaled
 from saltus.variables import Variable
 
 FIRST_STEP = 0.2  # of each range
@@ -27,42 +32,61 @@ class Enough(Exception):
 
 
 class Task:
-    """A problem as solvers see it: a space of bounded variables and a value, lower is better."""
+    """A problem as solvers see it: bounded variables and a value, lower is better.
+
+    Solvers without grids see the places of discrete values, 0, 1, 2, ..., from `low` to `high`.
+    """
 
     def __init__(self, space: Space) -> None:
         """Take a space without names."""
         self.space = space
-        self.whole = np.array([v.discrete for v in space.variables])
-        grids = [v.grid() if v.discrete else v.range() for v in space.variables]
-        self.low = np.array([g[0] for g in grids], dtype=float)
-        self.high = np.array([_last(v) for v in space.variables])
         self.N = len(space)
+        self.whole = np.array([v.discrete for v in space.variables])
+        self.grids = [_values(v) if v.discrete else [] for v in space.variables]
+        self.low = np.array([0.0 if v.discrete else v.range()[0] for v in space.variables])
+        self.high = np.array(
+            [len(g) - 1.0 if g else v.range()[1] for v, g in zip(space.variables, self.grids, strict=True)]
+        )
+        self._as_they_are = all(grid == list(range(len(grid))) for grid in self.grids)
 
     def measure(self, x: FloatArray) -> tuple[float, float]:
         """Value and violation of a point; raises Enough when there is nothing left to do."""
         raise NotImplementedError
 
-    def penalised(self, x: FloatArray) -> float:
+    def penalised(self, places: FloatArray) -> float:
         """One number for solvers without constraints: what is violated is worse than all that is not."""
+        x = places if self._as_they_are else self.decode(places)
         value, violation = self.measure(x)
         return 1e12 * (1.0 + violation) if violation > 0 else value
 
+    def decode(self, places: FloatArray) -> FloatArray:
+        """The variables, from places on their grids."""
+        x = np.array(places, dtype=float)
+        for i in np.flatnonzero(self.whole):
+            x[i] = self.grids[i][round(x[i])]
+        return x
 
-def _last(variable: Variable) -> float:
-    if not variable.discrete:
-        return float(variable.range()[1])
+
+def _values(variable: Variable) -> list[float]:
     grid = variable.grid()
     if isinstance(grid, tuple):
         first, step, count = grid
-        return first + step * (count - 1)
-    return float(grid[-1])
+        return [first + step * k for k in range(count)]
+    return [float(v) for v in grid]
 
 
 def saltus(strategy: str) -> Callable[[Task, np.random.Generator], None]:
-    """One of our strategies, with its own restarts, as in `minimize`."""
+    """One of our strategies, with its own restarts, as in `minimize`; or "saltus without ..."."""
+    name, _, left_out = strategy.partition(" without ")
 
     def solve(task: Task, rng: np.random.Generator) -> None:
-        optimizer = Optimizer(task.space, strategy=strategy, seed=rng)
+        with _without(left_out):
+            optimizer = Optimizer(task.space, strategy=name, seed=rng)
+            if isinstance(optimizer._search, Saltus):
+                optimizer._search.without = optimizer._search.descent.without = frozenset({left_out})
+            run(optimizer, task)
+
+    def run(optimizer: Optimizer, task: Task) -> None:
         while True:
             candidates = optimizer.ask()
             measured = [task.measure(c.params) for c in candidates]
@@ -71,6 +95,24 @@ def saltus(strategy: str) -> Callable[[Task, np.random.Generator], None]:
                 optimizer.restart()
 
     return solve
+
+
+@contextmanager
+def _without(left_out: str) -> Iterator[None]:
+    """Leave out what is not a piece of its own: a learning rate, a penalty, or one kind of restarts."""
+    usual = scaled.constants
+
+    def unscaled(*args: Any, **options: Any) -> scaled.Constants:
+        return replace(usual(*args, **options), eta_D=0.0)
+
+    with ExitStack() as stack:
+        if left_out == "scaling":
+            stack.enter_context(patch.object(scaled, "constants", unscaled))
+        elif left_out == "local runs":
+            stack.enter_context(patch("saltus.search.saltus.GLOBAL_SHARE", 1e18))
+        elif left_out == "global runs":
+            stack.enter_context(patch("saltus.search.saltus.GLOBAL_SHARE", 0.0))
+        yield
 
 
 def pycma(task: Task, rng: np.random.Generator) -> None:
@@ -107,7 +149,8 @@ def catcmawm(task: Task, rng: np.random.Generator) -> None:
     real = np.flatnonzero(~task.whole)
     population = 4 + int(3 * np.log(task.N))
     x_space = [[task.low[i], task.high[i]] for i in real]
-    z_space = [_values(task.space.variables[i]) for i in whole]
+    z_space = [task.grids[i] for i in whole]
+    places = [{value: place for place, value in enumerate(grid)} for grid in z_space]
     mean = None
     while True:
         method = CatCMAwM(
@@ -124,7 +167,7 @@ def catcmawm(task: Task, rng: np.random.Generator) -> None:
                 for _ in range(population):
                     asked = method.ask()
                     x = np.empty(task.N)
-                    x[real], x[whole] = asked.x, asked.z
+                    x[real], x[whole] = asked.x, [places[j][z] for j, z in enumerate(asked.z)]
                     told.append((asked, task.penalised(x)))
                 try:
                     method.tell(told)
@@ -132,14 +175,6 @@ def catcmawm(task: Task, rng: np.random.Generator) -> None:
                     break  # its matrices have degenerated
         population *= 2
         mean = np.concatenate((rng.uniform(task.low[real], task.high[real]), _anywhere(z_space, rng)))
-
-
-def _values(variable: Variable) -> list[float]:
-    grid = variable.grid()
-    if isinstance(grid, tuple):
-        first, step, count = grid
-        return [first + step * k for k in range(count)]
-    return [float(v) for v in grid]
 
 
 def _anywhere(z_space: list[list[float]], rng: np.random.Generator) -> FloatArray:
@@ -187,9 +222,34 @@ def differential(task: Task, rng: np.random.Generator) -> None:
             )
 
 
+def tpe(task: Task, rng: np.random.Generator) -> None:
+    """Optuna's TPE, with constraints as it takes them."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+
+    def objective(trial: optuna.Trial) -> float:
+        x = np.array(
+            [
+                trial.suggest_int(str(i), 0, int(task.high[i]))
+                if task.whole[i]
+                else trial.suggest_float(str(i), task.low[i], task.high[i])
+                for i in range(task.N)
+            ]
+        )
+        value, violation = task.measure(task.decode(x))
+        trial.set_user_attr("violation", violation)
+        return value
+
+    sampler = optuna.samplers.TPESampler(
+        seed=int(rng.integers(2**31)), constraints_func=lambda trial: [trial.user_attrs["violation"]]
+    )
+    optuna.create_study(sampler=sampler).optimize(objective)
+
+
 PEERS = {"pycma": pycma, "CatCMAwM": catcmawm, "CMAwM": cmawm, "DE": differential}
+MORE_PEERS = {**PEERS, "TPE": tpe}
 
 
 def by_name(name: str) -> Callable[[Task, np.random.Generator], None]:
     """A peer, or one of our strategies."""
-    return PEERS[name] if name in PEERS else saltus(name)
+    return MORE_PEERS[name] if name in MORE_PEERS else saltus(name)

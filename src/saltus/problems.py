@@ -15,7 +15,7 @@ import numpy as np
 
 from .space import Space
 from .strategy import FloatArray
-from .variables import Float, Int
+from .variables import Float, Int, Ordinal
 
 
 @dataclass(frozen=True)
@@ -160,3 +160,102 @@ def speed_reducer() -> Problem:
         }
     )
     return Problem("SpeedReducer", fun, space, 2994.471066)
+
+
+def gear_train() -> Problem:
+    """Four gears whose ratio comes nearest to 1/6.931. Of Sandgren (1990); the best of all is known."""
+
+    def fun(p: dict[str, Any]) -> float:
+        return float((1 / 6.931 - p["a"] * p["b"] / (p["c"] * p["d"])) ** 2)
+
+    return Problem("GearTrain", fun, Space({name: Int(12, 60) for name in "abcd"}), 2.700857148886513e-12)
+
+
+def welded_beam() -> Problem:
+    """The cheapest beam welded to a wall that carries 6000 pounds at its end.
+
+    Of Rao (1996); constraints and best value as in Coello (2000) and later. All variables are continuous.
+    """
+
+    def fun(p: dict[str, Any]) -> tuple[float, list[float]]:
+        h, l, t, b = p["weld"], p["length"], p["height"], p["width"]  # noqa: E741  # its usual name
+        load, arm, E, G = 6000.0, 14.0, 30e6, 12e6
+        cost = 1.10471 * h**2 * l + 0.04811 * t * b * (14 + l)
+        radius = math.sqrt(l**2 / 4 + ((h + t) / 2) ** 2)
+        inertia = 2 * math.sqrt(2) * h * l * (l**2 / 12 + ((h + t) / 2) ** 2)
+        primary = load / (math.sqrt(2) * h * l)
+        secondary = load * (arm + l / 2) * radius / inertia
+        shear = math.sqrt(primary**2 + primary * secondary * l / radius + secondary**2)
+        buckling = 4.013 * E * t * b**3 / (6 * arm**2) * (1 - t / (2 * arm) * math.sqrt(E / (4 * G)))
+        return cost, [
+            shear / 13600 - 1,
+            6 * load * arm / (b * t**2) / 30000 - 1,
+            h - b,
+            (0.10471 * h**2 + 0.04811 * t * b * (14 + l)) / 5 - 1,
+            0.125 - h,
+            4 * load * arm**3 / (E * t**3 * b) / 0.25 - 1,
+            1 - buckling / load,
+        ]
+
+    space = Space(
+        {
+            "weld": Float(0.1, 2),
+            "length": Float(0.1, 10),
+            "height": Float(0.1, 10),
+            "width": Float(0.1, 2),
+        }
+    )
+    return Problem("WeldedBeam", fun, space, 1.724852308597)
+
+
+def coil_spring() -> Problem:
+    """The lightest helical spring: coils, wire (as it is sold) and diameter.
+
+    Of Sandgren (1990); the constraint that holds with equality for every design is left out.
+    """
+    wires = (
+        *(0.009, 0.0095, 0.0104, 0.0118, 0.0128, 0.0132, 0.014, 0.015, 0.0162, 0.0173, 0.018, 0.02, 0.023),
+        *(0.025, 0.028, 0.032, 0.035, 0.041, 0.047, 0.054, 0.063, 0.072, 0.08, 0.092, 0.105, 0.12, 0.135),
+        *(0.148, 0.162, 0.177, 0.192, 0.207, 0.225, 0.244, 0.263, 0.283, 0.307, 0.331, 0.362, 0.394),
+        *(0.4375, 0.5),
+    )
+
+    def fun(p: dict[str, Any]) -> tuple[float, list[float]]:
+        coils, wire, diameter = p["coils"], p["wire"], p["diameter"]
+        most, preload = 1000.0, 300.0
+        ratio = diameter / wire
+        stiffness = 11.5e6 * wire**4 / (8 * coils * diameter**3)
+        curvature = (4 * ratio - 1) / (4 * ratio - 4) + 0.615 / ratio if ratio > 1.01 else 1e3
+        return math.pi**2 * diameter * wire**2 * (coils + 2) / 4, [
+            8 * curvature * most * diameter / (math.pi * wire**3) / 189000 - 1,
+            (most / stiffness + 1.05 * (coils + 2) * wire) / 14 - 1,
+            (0.2 - wire) / 0.2,
+            diameter / 3 - 1,
+            1 - ratio / 3,
+            preload / stiffness / 6 - 1,
+            1 - (most - preload) / stiffness / 1.25,
+        ]
+
+    space = Space({"coils": Int(1, 70), "wire": Ordinal(wires), "diameter": Float(0.6, 3)})
+    return Problem("CoilSpring", fun, space, 2.658559166)
+
+
+def concrete_beam() -> Problem:
+    """The cheapest beam of reinforced concrete: steel (as bars are sold), width and depth.
+
+    Of Amir and Hasegawa (1989); the best of all is known.
+    """
+    bars = (6.0, 6.16, 6.32, 6.6, 7.0, 7.11, 7.2, 7.8, 7.9, 8.0, 8.4)
+
+    def fun(p: dict[str, Any]) -> tuple[float, list[float]]:
+        steel, width, depth = p["steel"], p["width"], p["depth"]
+        return 29.4 * steel + 0.6 * width * depth, [
+            width / depth / 4 - 1,
+            (180 + 7.375 * steel**2 / depth) / (steel * width) - 1,
+        ]
+
+    space = Space({"steel": Ordinal(bars), "width": Int(28, 40), "depth": Float(5, 10)})
+    return Problem("ConcreteBeam", fun, space, 359.208)
+
+
+ENGINEERING = (pressure_vessel, speed_reducer, gear_train, welded_beam, coil_spring, concrete_beam)

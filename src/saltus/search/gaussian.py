@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .. import plain
@@ -9,6 +11,8 @@ from ..strategy import FloatArray, Integers, rank, scaled
 from .piece import Piece
 from .points import Point, Told
 
+VIOLATED_SHARE = 0.7  # of a generation: the price of a violation rises above this, and falls below, ...
+PRICE_PACE = 0.3  # ... by this much for each generation, in logarithms
 LARGEST_SD = 1e10  # of the first: beyond, the objective is unbounded
 
 
@@ -21,6 +25,7 @@ class GaussianPiece(Piece):
     gaussian: scaled.State
     z: FloatArray | None  # the random half of the generation that is on its way
     trail: list[float]  # the best value so far, after each of the last generations
+    price: float = 0.0  # of a violation, once there was one
     _cloud: scaled.Cloud
 
     def draw(self, rng: np.random.Generator) -> None:
@@ -36,10 +41,30 @@ class GaussianPiece(Piece):
 
     def _learn(self, told: Told) -> Point:
         """Update the Gaussian; the best of the generation."""
-        ranking = rank(told.values, told.violations, self._cloud, self.integers)
+        values, violations = told.values, told.violations
+        if violations is not None:
+            values, violations = self._penalised(values, violations)
+        ranking = rank(values, violations, self._cloud, self.integers)
         self.gaussian = scaled.update(self.constants, self.gaussian, self._cloud, ranking, self.integers)
         self.z = None
-        return told.point(int(ranking.order[0]))
+        return told.best()
+
+    def _penalised(self, values: FloatArray, violations: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """Values with a price on violations, which rises and falls with how many there are.
+
+        Were all that is violated worse than all that is not, the Gaussian would shrink wherever it meets a
+        constraint before it has moved along it.
+        """
+        share = np.count_nonzero(violations > 0) / len(values)
+        if not np.isfinite(values + violations).all() or (self.price == 0.0 and share == 1.0):
+            return values, violations
+        if (
+            self.price == 0.0
+        ):  # at first, to violate as much as the worst is worth as much as all values differ
+            self.price = float(np.ptp(values) / violations.max())
+        else:
+            self.price *= math.exp(PRICE_PACE * (share - VIOLATED_SHARE))
+        return values + self.price * violations, None
 
     @property
     def diverged(self) -> bool:

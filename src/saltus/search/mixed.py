@@ -24,7 +24,7 @@ class MixedRun(GaussianPiece):
 
     saved = (
         *("population", "margin", "exact", "goal", "first_sd"),
-        *("gaussian", "z", "best", "unchanged", "trail", "done"),
+        *("gaussian", "z", "best", "unchanged", "trail", "price", "done"),
     )
 
     def __init__(

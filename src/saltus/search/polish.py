@@ -22,7 +22,7 @@ _NO_INTEGERS = Lattice([])
 class Polish(GaussianPiece):
     """A run on the continuous variables from a point; coarse first, and to full depth if it is worth it."""
 
-    saved = ("goal", "start", "best", "gaussian", "z", "trail", "generations", "bests", "done")
+    saved = ("goal", "start", "best", "gaussian", "z", "trail", "generations", "bests", "price", "done")
 
     def __init__(self, domain: Domain, point: Point, covariance: FloatArray, goal: Key | None = None) -> None:
         """Without a goal it is coarse; with one it goes on while it may reach that."""

@@ -1,0 +1,71 @@
+"""Each piece of the default strategy left out: what it is worth on bbob-mixint.
+
+    python -m experiments.ablation [--dims 10 20] [--seeds 3] [--jobs 2]
+
+Instances 4 to 6, 1000 evaluations per dimension. The runs are those of `experiments.coco`, in its file; a
+difference is taken problem by problem, and comes with its 95% interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+import numpy as np
+
+from experiments.coco import BOOK, FILE, FUNCTIONS, Key, Run, read, run_one, score
+from experiments.harness import markdown, publish
+
+PIECES = ("scaling", "newton", "deep", "sweep", "neighbours", "lines", "local runs", "global runs")
+INSTANCES = (4, 5, 6)
+BUDGET = 1000
+
+
+def difference(record: dict[Key, Run], method: str, D: int, seeds: int) -> str:
+    """How much final and area fall when the method is used instead of the whole strategy."""
+    rows = []
+    for function in FUNCTIONS:
+        for instance in INSTANCES:
+            keys = [(function, instance, seed) for seed in range(seeds)]
+            whole = score([record[Key("saltus", D, *key)] for key in keys], D, BUDGET)
+            less = score([record[Key(method, D, *key)] for key in keys], D, BUDGET)
+            rows.append([less.final - whole.final, less.area - whole.area])
+    mean = np.mean(rows, axis=0)
+    half = 1.96 * np.std(rows, axis=0, ddof=1) / math.sqrt(len(rows))
+    return " / ".join(f"{m:+.3f} ± {h:.3f}" for m, h in zip(mean, half, strict=True))
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dims", type=int, nargs="+", default=[10, 20])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--file", type=Path, default=FILE)
+    o = parser.parse_args()
+    methods = ["saltus", *(f"saltus without {piece}" for piece in PIECES)]
+    keys = [
+        Key(method, D, function, instance, seed)
+        for seed in range(o.seeds)
+        for D in o.dims
+        for method in methods
+        for instance in INSTANCES
+        for function in FUNCTIONS
+    ]
+    record = read(o.file, BUDGET)
+    missing = [(key, BUDGET) for key in keys if key not in record]
+    if missing:
+        BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
+        record = read(o.file, BUDGET)
+    rows = [
+        [method.removeprefix("saltus "), *(difference(record, method, D, o.seeds) for D in o.dims)]
+        for method in methods[1:]
+    ]
+    publish("ablation", markdown(["change of final / area", *(f"D = {D}" for D in o.dims)], rows))
+
+
+if __name__ == "__main__":
+    main()
