@@ -71,7 +71,7 @@ def problem(place: str, N: int, rng: np.random.Generator) -> Objective:
 def trial(way: str, place: str, N: int, seed: int) -> Trial:
     """One run."""
     fun = problem(place, N, np.random.default_rng([seed, N]))
-    optimizer = Optimizer(Space([Float(init=0.5, scale=0.15)] * N), seed=seed)
+    optimizer = Optimizer(Space([Float(init=0.5, scale=0.15)] * N), strategy="dx-nes-ici", seed=seed)
     while optimizer.evaluations < 4000 * N:
         candidates = optimizer.ask()
         values = fun(WAYS[way](np.array([c.params for c in candidates])))

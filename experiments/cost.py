@@ -38,6 +38,7 @@ PEERS_UP_TO = 320
 GOALS = {20: 8.0, 80: 15.0, 320: 60.0}
 PEER_GOAL = 4.0
 GROWTH_GOAL = 2.3
+SCALING_GOAL = 1.5  # a generation of the default, beside one of dx-nes-ici
 
 Seconds = Iterator[float]  # an endless stream: the time of one more generation
 clock = time.perf_counter
@@ -143,6 +144,7 @@ def run_pycma(N: int) -> Seconds:
 
 METHODS: dict[str, Callable[[int], Seconds]] = {
     "saltus dx-nes-ici": lambda N: run_saltus(N, "dx-nes-ici"),
+    "saltus dx-nes-ici+d": lambda N: run_saltus(N, "dx-nes-ici+d"),
     "saltus cma-es-margin": lambda N: run_saltus(N, "cma-es-margin"),
     "dxnesici": run_dxnesici,
     "CMAwM": run_cmawm,
@@ -179,6 +181,8 @@ def table(results: dict[int, dict[str, float]]) -> list[str]:
     lines.append("")
     for N, row in results.items():
         own = row["saltus dx-nes-ici"]
+        ratio = row["saltus dx-nes-ici+d"] / own
+        lines.append(f"N={N}: diagonal scaling {ratio:.2f}x, goal {SCALING_GOAL:g}x: {ratio <= SCALING_GOAL}")
         if N in GOALS:
             ratio = row["dxnesici"] / own
             lines.append(f"N={N}: {ratio:.1f}x faster than dxnesici, goal {GOALS[N]:g}x: {ratio >= GOALS[N]}")

@@ -34,7 +34,11 @@ def trial(name: str, offset: int, rule: str, seed: int) -> bool:
     variable, top = VARIABLES[name]
     optimum = top - offset
     result = minimize(
-        lambda x: float(np.abs(np.rint(x) - optimum).sum()), Space([variable] * 3), target=0.5, seed=seed
+        lambda x: float(np.abs(np.rint(x) - optimum).sum()),
+        Space([variable] * 3),
+        strategy="dx-nes-ici",
+        target=0.5,
+        seed=seed,
     )
     return result.success
 

@@ -35,7 +35,7 @@ def trial(share: float, function: str, N: int, seed: int) -> tuple[Trial, float]
     makers = {p(N).name: p(N).fun for p in (n_int_tablet, reversed_ellipsoid_int, ellipsoid_int)}
     fun = makers.get(function, rastrigin)
     space = Space([Float(-10, 10)] * (N // 2) + [Int(-10, 10)] * (N // 2))
-    optimizer = Optimizer(space, seed=seed)
+    optimizer = Optimizer(space, strategy="dx-nes-ici", seed=seed)
     while optimizer.evaluations < 10**4 * N and optimizer.stop is None:
         candidates = optimizer.ask()
         optimizer.tell(candidates, fun(np.array([c.params for c in candidates]) - optimum))

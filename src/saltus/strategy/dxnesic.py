@@ -197,7 +197,7 @@ def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Int
 
     m = s.m + integers.biased(s.memory, s.m, s.sigma * B_G_delta)  # l. 14-19, l. 22
     sigma = s.sigma * math.exp(eta_sigma / 2 * G_sigma)  # l. 20
-    W, variance = _exponential_step(s, cloud, signal.gram, eta_B / 2 * pair, eta_B / 2 * G_sigma)  # l. 21
+    W, variance = exponential_step(s, cloud, signal.gram, eta_B / 2 * pair, eta_B / 2 * G_sigma)  # l. 21
 
     axes = row_norms2(W)
     growth = axes / s.axes  # 1 + tau
@@ -289,8 +289,8 @@ def learning_rates(c: Constants, phase: Phase, feasible: int) -> tuple[float, fl
     return 2 * math.tanh((0.025 * feasible + 0.75 * N + 10) / (N + 4)), eta_B
 
 
-def _exponential_step(
-    s: State, cloud: Cloud, gram: FloatArray, a: FloatArray, trace: float
+def exponential_step(
+    s: Any, cloud: Any, gram: FloatArray, a: FloatArray, trace: float
 ) -> tuple[FloatArray, FloatArray]:
     """W exp(Z^T diag(a) Z - trace I), and the diagonal of B B^T after the same step."""
     z = cloud.z

@@ -31,12 +31,6 @@ def expm1_symmetric(s: FloatArray) -> FloatArray:
     return np.asarray((U * np.expm1(d)) @ U.T)
 
 
-def expm1_pair(s: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """exp(s) - I and exp(-s) - I of a symmetric matrix."""
-    d, U = eigh(s)
-    return np.asarray((U * np.expm1(d)) @ U.T), np.asarray((U * np.expm1(-d)) @ U.T)
-
-
 def eigh(s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues and eigenvectors of a symmetric matrix."""
     d, U, failed = lapack.dsyevd(s, lower=1)

@@ -2,12 +2,12 @@
 
 The Gaussian is N(m, sigma^2 D A A^T D) with D diagonal. A is learnt as DX-NES-IC learns B, of which
 there are N^2 numbers; D has only N, so its learning rate may be much larger. Its step is the exact natural
-gradient of log D: with g = sum_i w_i (A z_i) * (A^-T z_i), elementwise, and C = A A^T, it solves
+gradient of log D: with y_i = A z_i, C = A A^T and g = sum_i w_i y_i * (C^-1 y_i), elementwise, it solves
 (I + C * C^-1) d = g. Both g and the matrix stay the same when rows of A are scaled, so the rows of A are
 given unit length, and D what they had, only when the eigenbasis is refreshed.
 
-A is kept as V W, and A^-T as V U, which follows by the inverse exponential, also of low rank: a generation
-costs O(N^2 lambda) like one of DX-NES-IC.
+C^-1 and the factor of that matrix are those of the last refresh: a generation costs O(N^2 lambda) like
+one of DX-NES-IC.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import numpy as np
 from scipy.linalg import lapack
 
 from . import dxnesic
-from .dxnesic import Phase, Signal
+from .dxnesic import Phase
 from .integers import Integers
 from .lattice import FloatArray
-from .linalg import eigh, expm1_factors, expm1_pair, row_norms2
+from .linalg import eigh, row_norms2
 from .ranking import Ranking
 
 MIRRORED = dxnesic.MIRRORED
@@ -49,7 +49,7 @@ class Constants:
 
 
 class State(NamedTuple):
-    """The Gaussian and its evolution path; A = V W and A^-T = V U."""
+    """The Gaussian and its evolution path; A = V W."""
 
     m: FloatArray
     memory: Any  # what the treatment of integers remembers
@@ -57,11 +57,11 @@ class State(NamedTuple):
     D: FloatArray
     V: FloatArray
     W: FloatArray
-    U: FloatArray
     variance: FloatArray  # diagonal of A A^T
     sd: FloatArray  # standard deviation along each coordinate: sigma D sqrt(variance)
     axes: FloatArray  # squared lengths of the rows of W: A A^T along the columns of V
-    fisher: FloatArray  # Cholesky factor of I + C * C^-1, as of the last refresh ...
+    inverse: FloatArray  # C^-1, as of the last refresh, ...
+    fisher: FloatArray  # ... the Cholesky factor of I + C * C^-1 ...
     damping: float  # ... and max(1, sqrt(cond C) - 1)
     p_sigma: FloatArray
     gamma: float
@@ -81,13 +81,11 @@ class State(NamedTuple):
 
 
 class Cloud(NamedTuple):
-    """A generation: the drawn half of z, the same through W and U, through A and A^-T, and all points x."""
+    """A generation: the drawn half of z, the same in the axes of V and through A, and all points x."""
 
     z: FloatArray
-    along: FloatArray
-    dual: FloatArray
+    along_axes: FloatArray
     y: FloatArray
-    u: FloatArray
     x: FloatArray
 
     @property
@@ -106,7 +104,7 @@ def constants(N: int, population: int, *, exact: bool = False, least_rate: float
         population=population,
         eta_D=pace / (5 * math.sqrt(N)),
         least_eta_A=least_rate * pace / N**1.5,
-        refresh=1 if exact else max(1, N // 4),
+        refresh=1 if exact else max(1, N // 2),
     )
 
 
@@ -117,7 +115,7 @@ def start(
     D = np.full(c.N, 1.0) * sd
     if A is None:
         A = np.eye(c.N)
-    sigma, D, V, W, U, axes, fisher, damping = _refreshed(1.0, D, A)
+    sigma, D, V, W, axes, inverse, fisher, damping = _refreshed(1.0, D, A)
     variance = np.ones(c.N)
     sd = sigma * D
     return State(
@@ -127,10 +125,10 @@ def start(
         D=D,
         V=V,
         W=W,
-        U=U,
         variance=variance,
         sd=sd,
         axes=axes,
+        inverse=inverse,
         fisher=fisher,
         damping=damping,
         p_sigma=np.zeros(c.N),
@@ -142,12 +140,12 @@ def start(
 
 def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
     """The candidates of a generation: m + sigma D A z, then m - sigma D A z."""
-    along, dual = z @ s.W.T, z @ s.U.T
-    y, u = along @ s.V.T, dual @ s.V.T
+    along_axes = z @ s.W.T
+    y = along_axes @ s.V.T
     step = y * (s.sigma * s.D)
     x = np.concatenate((step, -step))
     x += s.m
-    return Cloud(z, along, dual, y, u, x)
+    return Cloud(z, along_axes, y, x)
 
 
 def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
@@ -163,7 +161,7 @@ def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Int
     step *= s.sigma * s.D
     m = s.m + integers.biased(s.memory, s.m, step)
     sigma = s.sigma * math.exp(eta_sigma / 2 * G_sigma)
-    W, U, variance = _exponential_step(s, cloud, signal, eta_A / 2, G_sigma)
+    W, variance = dxnesic.exponential_step(s, cloud, signal.gram, eta_A / 2 * pair, eta_A / 2 * G_sigma)
 
     axes = row_norms2(W)
     growth = axes / s.axes
@@ -175,18 +173,16 @@ def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Int
         stretch /= root
         sigma *= root
         W *= stretch[:, None]
-        U /= stretch[:, None]
         axes = axes * stretch**2
 
-    g = pair @ (cloud.y * cloud.u)
-    d = _solved(s.fisher, g)
+    d = _solved(s.fisher, pair @ (cloud.y * (cloud.y @ s.inverse)))
     d -= np.add.reduce(d) / c.N
     d *= c.eta_D * (CONVERGENCE_SCALING if converging else 1.0) / s.damping
     D = s.D * np.exp(d)
 
-    fisher, damping = s.fisher, s.damping
+    inverse, fisher, damping = s.inverse, s.fisher, s.damping
     if age >= c.refresh:
-        sigma, D, V, W, U, axes, fisher, damping = _refreshed(sigma, D, V @ W)
+        sigma, D, V, W, axes, inverse, fisher, damping = _refreshed(sigma, D, V @ W)
         variance, age = np.ones(c.N), 0
     sd = sigma * D * np.sqrt(variance)
     if integers.lattice.size:
@@ -195,32 +191,24 @@ def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Int
         D[i:] *= within
         sd[i:] *= within
     m, memory = integers.corrected(s.memory, m, sd)
-    path = signal.p_sigma
     return State(
-        m, memory, sigma, D, V, W, U, variance, sd, axes, fisher, damping, path, gamma, signal.long_paths, age
+        m=m,
+        memory=memory,
+        sigma=sigma,
+        D=D,
+        V=V,
+        W=W,
+        variance=variance,
+        sd=sd,
+        axes=axes,
+        inverse=inverse,
+        fisher=fisher,
+        damping=damping,
+        p_sigma=signal.p_sigma,
+        gamma=gamma,
+        long_paths=signal.long_paths,
+        age=age,
     )
-
-
-def _exponential_step(
-    s: State, cloud: Cloud, signal: Signal, rate: float, trace: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """W exp(S), U exp(-S) and the diagonal of A A^T, with S = rate (Z^T diag(pair) Z - trace I)."""
-    z, a, shrink = cloud.z, rate * signal.pair, math.exp(-rate * trace)
-    if 2 * len(z) > z.shape[1]:  # population > N: the N x N exponential is the cheaper and safer one
-        forward, backward = expm1_pair((z.T * a) @ z)
-        W = shrink * (s.W + s.W @ forward)
-        return W, (s.U + s.U @ backward) / shrink, row_norms2(s.V @ W)
-    T, e = expm1_factors(a, signal.gram)
-    Tz = T @ z
-    W = (T @ cloud.along).T @ (e[:, None] * Tz)
-    W += s.W
-    W *= shrink
-    U = (T @ cloud.dual).T @ ((-e / (1.0 + e))[:, None] * Tz)
-    U += s.U
-    U /= shrink
-    y = T @ cloud.y
-    y *= y
-    return W, U, shrink * shrink * (s.variance + (e * (e + 2.0)) @ y)
 
 
 def _refreshed(
@@ -235,13 +223,14 @@ def _refreshed(
     axes, V = eigh(C)
     axes = np.maximum(axes, np.finfo(float).eps * axes[-1])  # only rounding makes them smaller
     W = V.T @ A
-    fisher = C * ((V / axes) @ V.T)
+    inverse = (V / axes) @ V.T
+    fisher = C * inverse
     fisher.flat[:: len(D) + 1] += 1.0
     factor, failed = lapack.dpotrf(fisher, lower=1)
     if failed:
         raise np.linalg.LinAlgError("the covariance matrix is not positive definite: not finite?")
     damping = max(1.0, math.sqrt(axes[-1] / axes[0]) - 1.0)
-    return sigma * mean, D / mean, V, W, W / axes[:, None], axes, factor, damping
+    return sigma * mean, D / mean, V, W, axes, inverse, factor, damping
 
 
 def _solved(factor: FloatArray, g: FloatArray) -> FloatArray:
