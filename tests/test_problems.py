@@ -5,7 +5,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saltus.problems import PAPER, n_int_tablet, pressure_vessel, reversed_ellipsoid_int, speed_reducer
+from saltus.problems import (
+    ENGINEERING,
+    PAPER,
+    coil_spring,
+    concrete_beam,
+    gear_train,
+    n_int_tablet,
+    pressure_vessel,
+    reversed_ellipsoid_int,
+    speed_reducer,
+    welded_beam,
+)
 
 
 @pytest.mark.parametrize("make", PAPER)
@@ -52,6 +63,17 @@ def test_stiff_axes_are_where_the_paper_has_them() -> None:
                 "diameter2": 5.28665446498022,
             },
         ),
+        (
+            welded_beam,
+            {
+                "weld": 0.205729639786,
+                "length": 3.470488665628,
+                "height": 9.036623910358,
+                "width": 0.205729639786,
+            },
+        ),
+        (coil_spring, {"coils": 9, "wire": 0.283, "diameter": 1.2230410100}),
+        (concrete_beam, {"steel": 6.32, "width": 34, "depth": 8.5}),
     ],
 )
 def test_engineering_problems_have_their_best_known_design(make: Any, params: dict[str, Any]) -> None:
@@ -59,3 +81,21 @@ def test_engineering_problems_have_their_best_known_design(make: Any, params: di
     value, constraints = problem.fun(params)
     assert value == pytest.approx(problem.best, rel=1e-7)
     assert max(constraints) < 1e-9
+
+
+def test_the_best_gears() -> None:
+    problem = gear_train()
+    assert problem.fun({"a": 16, "b": 19, "c": 43, "d": 49}) == pytest.approx(problem.best, rel=1e-9)
+
+
+@pytest.mark.parametrize("make", ENGINEERING)
+def test_every_design_has_a_value(make: Any) -> None:
+    problem = make()
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        params = {
+            name: v.range()[0] + rng.random() * (v.range()[1] - v.range()[0])
+            for name, v in zip(problem.space.names, problem.space.variables, strict=True)
+        }
+        value = problem.fun(params)
+        assert np.all(np.isfinite(value[0] if isinstance(value, tuple) else value))

@@ -1,0 +1,108 @@
+"""Diagonal scaling of DX-NES-IC."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from saltus.strategy import FloatArray, Integers, Lattice, Leap, Ranking, Round, rank, scaled
+
+NO_INTEGERS = Integers(6, Lattice([]), 0.1, Round())
+
+
+def random_state(N: int, seed: int = 0) -> tuple[scaled.Constants, scaled.State]:
+    rng = np.random.default_rng(seed)
+    c = scaled.constants(N, 8, exact=True)
+    sd = 10.0 ** rng.uniform(-2, 2, N)
+    A = rng.standard_normal((N, N)) + 2 * np.eye(N)
+    return c, scaled.start(c, rng.standard_normal(N), Integers(N, Lattice([]), 0.1, Round()), sd, A)
+
+
+def test_the_gaussian_is_the_one_that_was_given() -> None:
+    rng = np.random.default_rng(1)
+    sd, A = np.array([1.0, 10.0, 0.1, 3.0, 1.0, 1.0]), rng.standard_normal((6, 6))
+    c = scaled.constants(6, 8)
+    s = scaled.start(c, np.zeros(6), NO_INTEGERS, sd, A)
+    rows = sd[:, None] * A
+    np.testing.assert_allclose(s.covariance, rows @ rows.T)
+    np.testing.assert_allclose(s.sd, np.sqrt((rows @ rows.T).diagonal()))
+    assert np.prod(s.D) == pytest.approx(1.0)
+
+
+def test_the_step_of_d_is_the_natural_gradient() -> None:
+    """Scores of log D by finite differences, and the Fisher matrix as the mean of their products."""
+    N = 4
+    _, s = random_state(N, 2)
+    A = s.V @ s.W
+    C = A @ A.T
+    np.testing.assert_allclose(C.diagonal(), 1.0)
+
+    def log_density(x: FloatArray, d: FloatArray) -> float:
+        scale = np.exp(d)
+        y = np.linalg.solve(scale[:, None] * A, x)
+        return float(-0.5 * y @ y - d.sum())
+
+    rng = np.random.default_rng(3)
+    z = rng.standard_normal((4000, N))
+    h = 1e-4
+    scores = np.array(
+        [[(log_density(x, h * e) - log_density(x, -h * e)) / (2 * h) for e in np.eye(N)] for x in z @ A.T]
+    )
+    y = z @ A.T
+    np.testing.assert_allclose(scores, y * (y @ s.inverse) - 1.0, atol=1e-5)
+    fisher = np.tril(s.fisher) @ np.tril(s.fisher).T
+    np.testing.assert_allclose(fisher, np.eye(N) + C * np.linalg.inv(C), atol=1e-10)
+    np.testing.assert_allclose(scores.T @ scores / len(z), fisher, rtol=0.25, atol=0.25)
+
+
+def test_shift_scale_and_order_of_variables_change_nothing() -> None:
+    """The same search in other units and another order: the same points, up to rounding."""
+    N = 6
+    rng = np.random.default_rng(4)
+    units, shift, order = 10.0 ** rng.uniform(-3, 3, N), rng.standard_normal(N), rng.permutation(N)
+    steep = np.logspace(0, 3, N)
+    c = scaled.constants(N, 8, exact=True)
+    plain = scaled.start(c, np.ones(N), NO_INTEGERS)
+    other = scaled.start(c, ((np.ones(N) + shift) * units)[order], NO_INTEGERS, units[order])
+    for _ in range(40):
+        z = rng.standard_normal((4, N))
+        a = scaled.spread(c, plain, z @ plain.W @ np.linalg.inv(plain.W))
+        # the same directions, through the other one's own basis
+        target = (a.y * plain.sigma * plain.D * units)[:, order]
+        same = target / (other.sigma * other.D) @ other.V @ np.linalg.inv(other.W).T
+        b = scaled.spread(c, other, same)
+        np.testing.assert_allclose(b.x, ((a.x + shift) * units)[:, order], rtol=1e-6, atol=1e-9)
+        values = ((steep * a.x) ** 2).sum(axis=1)
+        plain = scaled.update(c, plain, a, rank(values, None, a, NO_INTEGERS), NO_INTEGERS)
+        other = scaled.update(c, other, b, rank(values, None, b, NO_INTEGERS), NO_INTEGERS)
+        np.testing.assert_allclose(other.sd, (plain.sd * units)[order], rtol=1e-6)
+
+
+def test_scales_are_learnt_much_faster_than_correlations() -> None:
+    """The standard deviations follow a function of very different axes in a few hundred evaluations."""
+    N = 10
+    steep = np.logspace(0, 3, N)
+    c = scaled.constants(N, 10)
+    integers = Integers(N, Lattice([]), 0.1, Round())
+    s = scaled.start(c, np.full(N, 3.0), integers)
+    rng = np.random.default_rng(5)
+    for _ in range(120):
+        cloud = scaled.spread(c, s, scaled.draw(c, rng))
+        ranking = rank(((steep * cloud.x) ** 2).sum(axis=1), None, cloud, integers)
+        s = scaled.update(c, s, cloud, ranking, integers)
+    spread = s.sd * steep
+    assert spread.max() / spread.min() < 15  # of the 1000 that the axes differ by
+
+
+def test_an_integer_never_spreads_over_its_whole_range() -> None:
+    lattice = Lattice([(0.0, 1.0, 4), (0.0, 1.0, 21)])
+    integers = Integers(1, lattice, 0.05, Leap())
+    c = scaled.constants(3, 6)
+    s = scaled.start(c, np.zeros(3), integers)
+    rng = np.random.default_rng(6)
+    for _ in range(200):
+        cloud = scaled.spread(c, s, scaled.draw(c, rng))
+        ranking = Ranking(np.argsort(-np.abs(cloud.x).sum(axis=1)), 6)  # the farther, the better
+        s = scaled.update(c, s, cloud, ranking, integers)
+        assert np.all(s.sd[1:] <= 0.3 * np.array([4.0, 21.0]) * (1 + 1e-12))
+    assert s.sd[0] > 10
