@@ -225,7 +225,6 @@ def differential(task: Task, rng: np.random.Generator) -> None:
 def tpe(task: Task, rng: np.random.Generator) -> None:
     """Optuna's TPE, with constraints as it takes them."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
 
     def objective(trial: optuna.Trial) -> float:
         x = np.array(
@@ -237,12 +236,10 @@ def tpe(task: Task, rng: np.random.Generator) -> None:
             ]
         )
         value, violation = task.measure(task.decode(x))
-        trial.set_user_attr("violation", violation)
+        trial.set_constraint("violation", violation)
         return value
 
-    sampler = optuna.samplers.TPESampler(
-        seed=int(rng.integers(2**31)), constraints_func=lambda trial: [trial.user_attrs["violation"]]
-    )
+    sampler = optuna.samplers.TPESampler(seed=int(rng.integers(2**31)))
     optuna.create_study(sampler=sampler).optimize(objective)
 
 

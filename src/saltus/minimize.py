@@ -92,7 +92,7 @@ def minimize(
         callback: called with an intermediate Result after each generation; it stops the search by
             returning True or raising StopIteration.
         progress: show a bar (needs tqdm: `pip install saltus[progress]`).
-        restarts: when a run has converged, begin again with twice the population.
+        restarts: when a run has converged, begin another, elsewhere or from the best point; if not, stop.
         maximize: look for the largest value instead.
         on_error: what an exception in `fun` does: "raise" an ObjectiveError, or count the point as
             "infeasible" and go on.
@@ -181,8 +181,8 @@ class _Search:
     def _generation(self, submit: Submit, bar: Progress, deadline: float) -> Stop | None:
         """Evaluate one generation, or what the budget leaves of it."""
         optimizer = self.optimizer
-        population = optimizer.population
-        batch = Batch(submit, optimizer.ask(self.budget - optimizer.evaluations), deadline)
+        candidates = optimizer.ask(self.budget - optimizer.evaluations)
+        batch = Batch(submit, candidates, deadline)
         values: list[float] = []
         failed: ObjectiveError | None = None
         for candidate, outcome in batch:
@@ -208,7 +208,7 @@ class _Search:
                 optimizer.evaluations,
                 self.sign * best.value if best is not None and best.feasible else math.nan,
                 self.sign * min(values) if values else math.nan,
-                population,
+                len(candidates),
             )
         )
         if self._reached_target():

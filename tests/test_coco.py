@@ -1,0 +1,142 @@
+"""The harness of bbob-mixint and of the engineering problems."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments import coco, engineering
+from experiments.coco import BOOK, TARGETS, Key, Run, optimum, problem, read, run_one, score
+from experiments.solvers import MORE_PEERS, Enough, Task, by_name
+from saltus import Float, Int, Ordinal, Space
+from saltus.strategy import FloatArray
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Bowl(Task):
+    """A bowl over an uneven grid, integers and floats, with a constraint."""
+
+    def __init__(self) -> None:
+        super().__init__(Space([Ordinal([1.0, 2.0, 10.0]), Int(-5, 20), Float(-3, 3)]))
+        self.seen: list[FloatArray] = []
+
+    def measure(self, x: FloatArray) -> tuple[float, float]:
+        if len(self.seen) == 600:
+            raise Enough
+        self.seen.append(np.array(x))
+        value = abs(x[0] - 2) + abs(x[1] - 7) + (x[2] - 1) ** 2
+        return float(value), float(max(0.0, 0.5 - x[2]))
+
+
+@pytest.mark.parametrize("method", ["saltus", "dx-nes-ici", "saltus without sweep", *MORE_PEERS])
+def test_solvers_stay_on_the_grids_and_get_better(method: str) -> None:
+    task = Bowl()
+    if method == "TPE":
+        task.seen = [np.zeros(3)] * 500  # it is slow
+    if method == "CMAwM":
+        pytest.skip("even grids only")
+    with pytest.raises(Enough):
+        by_name(method)(task, np.random.default_rng(1))
+    x = np.array([row for row in task.seen if row.any()])
+    assert set(x[:, 0]) <= {1.0, 2.0, 10.0}
+    assert np.all((x[:, 1] == np.rint(x[:, 1])) & (x[:, 1] >= -5) & (x[:, 1] <= 20))
+    assert np.all(np.abs(x[:, 2]) <= 3)
+    values = np.abs(x[:, 0] - 2) + np.abs(x[:, 1] - 7) + (x[:, 2] - 1) ** 2 + 100 * (x[:, 2] < 0.5)
+    assert values.min() < 1.0
+
+
+def test_the_optimum_is_the_best_value_of_a_problem() -> None:
+    one = problem(5, 1, 1)
+    best = optimum(one)
+    assert one.final_target_hit
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        x = rng.uniform(one.lower_bounds, one.upper_bounds)
+        assert one(x) >= best
+
+
+def test_the_exam_is_not_looked_at() -> None:
+    with pytest.raises(ValueError, match="instances are 1 to 6, got 7"):
+        problem(5, 1, 7)
+    done = subprocess.run(
+        [sys.executable, "-m", "experiments.coco", "run", "--instances", "7"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "invalid choice: 7" in done.stderr
+
+
+def test_scores() -> None:
+    all_at_once = Run(1000, (5,) * len(TARGETS))
+    assert score([all_at_once], 5, 1000) == (1.0, 1.0)
+    at_the_end = Run(1000, (5000,) * len(TARGETS))
+    assert score([at_the_end], 5, 1000) == pytest.approx((1.0, 0.0))
+    nothing = Run(1000, ())
+    assert score([all_at_once, nothing], 5, 1000) == (0.5, 0.5)
+
+
+def test_a_long_run_serves_as_a_short_one_but_not_the_other_way_round(tmp_path: Path) -> None:
+    file = tmp_path / "coco.csv"
+    short, long = Key("a", 5, 1, 1, 0), Key("b", 5, 1, 1, 0)
+    rows = [
+        BOOK.header,
+        BOOK.row((short, 10), Run(10, (3, 40))),
+        BOOK.row((long, 100), Run(100, (3, 60, 400))),
+    ]
+    file.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+    assert read(file, 10) == {short: Run(10, (3, 40)), long: Run(10, (3,))}
+    assert read(file, 100) == {long: Run(100, (3, 60, 400))}
+
+
+def test_the_default_solves_the_sphere_of_the_suite() -> None:
+    run = run_one((Key("saltus", 5, 1, 1, 0), 1000))
+    assert len(run.hits) == len(TARGETS)
+    assert run.hits[-1] < 500
+    assert run == run_one((Key("saltus", 5, 1, 1, 0), 1000))
+
+
+def test_run_show_and_continue(tmp_path: Path) -> None:
+    file = tmp_path / "coco.csv"
+    command = [sys.executable, "-m", "experiments.coco"]
+    options = ["--dims", "5", "--instances", "1", "--functions", "1", "5", "--seeds", "1", "--budget", "50"]
+    options += ["--methods", "saltus", "DE", "--file", str(file)]
+    for _ in range(2):
+        subprocess.run([*command, "run", *options, "--jobs", "1"], cwd=ROOT, check=True, capture_output=True)
+        assert len(file.read_text().splitlines()) == 1 + 4
+    shown = subprocess.run([*command, "show", *options, "--json"], cwd=ROOT, check=True, capture_output=True)
+    scores = json.loads(shown.stdout)
+    assert scores["saltus"]["5"][0][0] > scores["DE"]["5"][0][0]
+    subprocess.run([*command, "plot", *options], cwd=ROOT, check=True, capture_output=True)
+    assert (tmp_path / "coco-ecdf-50.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_weak_functions_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "coco.csv"
+    keys = [Key("saltus", 5, 1, 4, 0), Key("pycma", 5, 1, 4, 0)]
+    rows = [BOOK.row((keys[0], 10), Run(10, (3,))), BOOK.row((keys[1], 10), Run(10, (3, 5, 7)))]
+    file.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+
+    class Options:
+        dims, functions, instances, methods, budget = [5], [1], [4], ["saltus", "pycma"], 10
+
+    options = Options()
+    options.file = file  # type: ignore[attr-defined]
+    assert coco.weak(options) == "f1 at D = 5: 0.02 against 0.06"  # type: ignore[arg-type]
+
+
+def test_an_engineering_trial() -> None:
+    trial = engineering.run_one(engineering.Key("SpeedReducer", "saltus", 0))
+    assert trial.success
+    assert trial.evaluations < 3000
+    assert trial.best <= 1.001 * engineering.PROBLEMS["SpeedReducer"].best
+    text = engineering.table({engineering.Key("SpeedReducer", "saltus", 0): trial}, ["saltus", "DE"], 1)
+    assert f"| SpeedReducer | {trial.evaluations:,} |" in text
