@@ -1,6 +1,7 @@
 """Engineering problems with a known best value: evaluations until within 0.1% of it, and how often.
 
-    python -m experiments.engineering [--trials 25] [--methods saltus pycma ...] [--jobs 2]
+    python -m experiments.engineering run [--trials 25] [--methods saltus pycma ...] [--jobs 2]
+    python -m experiments.engineering show      the table of what has been run
 
 Each trial has 20,000 evaluations, Optuna's TPE 1000 (it needs minutes for more). Finished trials are kept in
 experiments/results/engineering.csv, and a run that was stopped goes on.
@@ -105,6 +106,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("what", choices=["run", "show"])
     parser.add_argument("--trials", type=int, default=25)
     parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS, metavar="NAME")
     parser.add_argument("--jobs", type=int, default=2)
@@ -113,7 +115,7 @@ def main() -> None:
     keys = [Key(p, m, seed) for seed in range(o.trials) for m in o.methods for p in PROBLEMS]
     record = BOOK.read(o.file)
     missing = [key for key in keys if key not in record]
-    if missing:
+    if missing and o.what == "run":
         BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
         record = BOOK.read(o.file)
     publish("engineering", table(record, o.methods, o.trials))

@@ -349,3 +349,27 @@ def test_told_puts_violations_and_failures_last() -> None:
     assert told.first() == 3
     assert not told.clean
     assert Told(batch, np.array([np.nan, np.inf, 3.0, 3.0]), None).first() == 2
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1.0, 1e300])
+@pytest.mark.parametrize("offset", [0.0, -1.0])
+def test_values_of_any_size(scale: float, offset: float) -> None:
+    """The unit of values does not matter, and near the end of all numbers the search goes on."""
+
+    def fun(p: Any) -> tuple[float, list[float]]:
+        value = (p["x"] - 1) ** 2 + abs(p["y"]) + (p["k"] - 7) ** 2 / 10 + offset
+        return scale * value, [scale * (p["x"] - 3)]
+
+    space = Space({"x": Float(-5, 5), "y": Float(-5, 5), "k": Int(0, 20)})
+    result = minimize(fun, space, seed=1, budget=2000)
+    assert result.params["k"] == 7
+    assert result.fun == pytest.approx(scale * offset, abs=1e-4 * scale)
+
+
+def test_a_covariance_that_has_collapsed_still_gives_a_polish_and_a_model() -> None:
+    domain = domain_of(FLOATS)
+    point = evaluated(domain, lambda x: (x**2).sum(axis=1), [0.6] * 4, [])
+    flat = np.ones((4, 4))  # all variables move together: three of four axes have no length
+    for piece in (Newton(domain, point, flat), Polish(domain, point, flat), Polish(domain, point, 0 * flat)):
+        play(piece, lambda x: (x**2).sum(axis=1))
+        assert piece.best.value <= point.value

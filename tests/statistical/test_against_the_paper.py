@@ -9,6 +9,7 @@ from experiments.harness import Summary, summary
 from experiments.paper import PROBLEMS
 from experiments.published import TABLE2, Published
 from experiments.runs import paper_trial
+from saltus.strategy import default_population
 
 pytestmark = pytest.mark.slow
 
@@ -39,3 +40,13 @@ def test_cma_es_with_margin_succeeds_as_often_as_in_the_paper(function: str) -> 
 def test_without_leap_dx_nes_ic_is_trapped() -> None:
     problem = PROBLEMS["NIntTablet"](20)
     assert not any(paper_trial(problem, 6, seed=seed, strategy="dx-nes-ic").success for seed in range(4))
+
+
+@pytest.mark.parametrize("function", PROBLEMS)
+def test_the_default_needs_far_fewer_evaluations_without_any_tuning(function: str) -> None:
+    problem = PROBLEMS[function](20)
+    population = default_population(20)
+    ours = summary(paper_trial(problem, population, seed=s, strategy="saltus") for s in range(100))
+    share = 0.6 if "Ellipsoid" in function else 0.85
+    assert ours.successes == 100
+    assert ours.mean <= share * TABLE2[function, 20, "dx-nes-ici"].mean

@@ -43,7 +43,8 @@ class GaussianPiece(Piece):
         """Update the Gaussian; the best of the generation."""
         values, violations = told.values, told.violations
         if violations is not None:
-            values, violations = self._penalised(values, violations)
+            with np.errstate(over="ignore", invalid="ignore"):  # of values near the end of all numbers
+                values, violations = self._penalised(values, violations)
         ranking = rank(values, violations, self._cloud, self.integers)
         self.gaussian = scaled.update(self.constants, self.gaussian, self._cloud, ranking, self.integers)
         self.z = None

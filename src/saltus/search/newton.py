@@ -113,10 +113,12 @@ class Newton(Piece):
             self.best = found
         if not told.clean or self.start.violation > 0:
             self._give_up()
-        elif self.crossing:
-            self._cross(told.values)
-        else:
-            self._probe(told)
+            return
+        with np.errstate(over="ignore", invalid="ignore"):  # of values near the end of all numbers
+            if self.crossing:
+                self._cross(told.values)
+            else:
+                self._probe(told)
 
     def _give_up(self) -> None:
         self.failed = self.done = True
@@ -194,7 +196,7 @@ class Newton(Piece):
     def _propose(self) -> None:
         """The step to the minimum of the model, within the radius; or the end."""
         gradient = self.gradient + self.hessian @ self.offset
-        if not self.hessian.any() or not np.isfinite(self.hessian).all():
+        if not self.hessian.any() or not np.isfinite(self.hessian.sum() + gradient.sum()):
             self._give_up()  # flat, or beyond all numbers
             return
         curvature, axes = np.linalg.eigh(self.hessian)

@@ -13,6 +13,7 @@ RECENT = 5  # generations over which the recent gain is measured
 COARSE = 0.01  # a coarse polish ends when that gain is less than this share of all the gain
 HOPE = 3.0  # a deep one, when that many times the gain of twice as many would not reach the goal
 SMALLEST_SD = 1e-12  # of the first standard deviations
+FLATTEST = 1e-12  # least variance along any axis, of the correlations
 SAME_VALUE = 1e-13  # values that differ by less, relative to their size, are the same
 LONGEST = 100  # windows; while something is violated, values do not tell when to end
 
@@ -32,7 +33,8 @@ class Polish(GaussianPiece):
         self._constants()
         n = domain.first
         sd = np.sqrt(np.maximum(covariance.diagonal(), SMALLEST_SD**2))
-        A = np.linalg.cholesky(covariance / np.outer(sd, sd) + 1e-12 * np.eye(n))
+        variances, axes = np.linalg.eigh(covariance / np.outer(sd, sd))
+        A = axes * np.sqrt(np.maximum(variances, FLATTEST))
         self.gaussian = scaled.start(self.constants, point.x[:n], self.integers, sd, A)
         self.z = None
         self.trail = []

@@ -8,7 +8,7 @@ from ..strategy import FloatArray
 from .piece import Piece, at_rest
 from .points import Batch, Domain, Point, Told
 
-ALL_VALUES = 8  # up to so many values all are tried; of more, those 1, 2, 4, ... plateaus away
+ALL_VALUES = 16  # up to so many values all are tried; of more, those 1, 2, 4, ... plateaus away
 
 
 class Sweep(Piece):
