@@ -28,6 +28,7 @@ from .ranking import Ranking
 
 MIRRORED = dxnesic.MIRRORED
 draw = dxnesic.draw
+Cloud = dxnesic.Cloud
 
 # DX-NES-IC's learning rate of B is made for large N; the least one of A is this times (3 + ln N) / N^1.5
 LEAST_RATE = 0.3
@@ -80,21 +81,6 @@ class State(NamedTuple):
         return np.asarray(rows @ rows.T)
 
 
-class Cloud(NamedTuple):
-    """A generation: the drawn half of z, the same in the axes of V and through A, and all points x."""
-
-    z: FloatArray
-    along_axes: FloatArray
-    y: FloatArray
-    x: FloatArray
-
-    @property
-    def distances(self) -> FloatArray:
-        """||z|| of every candidate."""
-        half = np.sqrt(row_norms2(self.z))
-        return np.concatenate((half, half))
-
-
 def constants(N: int, population: int, *, exact: bool = False, least_rate: float = LEAST_RATE) -> Constants:
     """The recommended values for this dimension and population."""
     pace = 3 + math.log(N)
@@ -139,7 +125,7 @@ def start(
 
 
 def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
-    """The candidates of a generation: m + sigma D A z, then m - sigma D A z."""
+    """The candidates of a generation: m + sigma D A z, then m - sigma D A z; y is A z."""
     along_axes = z @ s.W.T
     y = along_axes @ s.V.T
     step = y * (s.sigma * s.D)
