@@ -373,3 +373,44 @@ def test_a_covariance_that_has_collapsed_still_gives_a_polish_and_a_model() -> N
     for piece in (Newton(domain, point, flat), Polish(domain, point, flat), Polish(domain, point, 0 * flat)):
         play(piece, lambda x: (x**2).sum(axis=1))
         assert piece.best.value <= point.value
+
+
+def random_space(rng: np.random.Generator) -> Space:
+    grid = np.unique(np.round(rng.uniform(-5, 5, 12), 3)).tolist()
+    kinds = [
+        Float(-5, 5),
+        Float(),
+        Float(0, None),
+        Float(1e-3, 10, log=True),
+        Int(0, int(10 ** rng.uniform(0.4, 6))),
+        Int(1, 500, log=True),
+        Ordinal(grid),
+        Bool(),
+    ]
+    return Space([kinds[i] for i in rng.integers(0, len(kinds), rng.integers(1, 8))])
+
+
+LANDSCAPES: list[Callable[[FloatArray, np.random.Generator], tuple[float, float]]] = [
+    lambda u, rng: (float(((u - 0.3) ** 2).sum()), 0.0),
+    lambda u, rng: (float(np.floor(5 * np.abs(u)).sum()), 0.0),
+    lambda u, rng: (math.nan if u.sum() > 1 else float((u**2).sum()), 0.0),
+    lambda u, rng: (float(u.sum()), max(0.0, 1.0 - float(u.sum()))),
+    lambda u, rng: (7.0, 0.0),
+    lambda u, rng: (float(rng.standard_normal()), max(0.0, float(rng.standard_normal()))),
+    lambda u, rng: (math.exp(min(700.0, float((np.sinh(u) ** 2).sum()))), 1e300 * max(0.0, float(u[0]))),
+]
+
+
+@pytest.mark.parametrize("landscape", range(len(LANDSCAPES)))
+def test_no_problem_breaks_the_search(landscape: int) -> None:
+    """Kinks, steps, holes, constraints, noise, nothing at all and numbers without end, over any space."""
+    for seed in range(6):
+        rng = np.random.default_rng([landscape, seed])
+        optimizer = Optimizer(random_space(rng), seed=seed)
+        while optimizer.evaluations < 800:
+            candidates = optimizer.ask()
+            assert candidates
+            told = [LANDSCAPES[landscape](np.arcsinh(c.params), rng) for c in candidates]
+            optimizer.tell(candidates, [value for value, _ in told], [violation for _, violation in told])
+        state = json.loads(json.dumps(optimizer.state(), allow_nan=False))
+        assert Optimizer.restore(state).state() == optimizer.state()
