@@ -1,6 +1,6 @@
 """Each piece of the default strategy left out: what it is worth on bbob-mixint.
 
-    python -m experiments.ablation [--dims 10 20] [--seeds 3] [--jobs 2]
+    python -m experiments.ablation [--dims 5 10 20] [--pieces lines ...] [--seeds 3] [--jobs 2]
 
 Instances 4 to 6, 1000 evaluations per dimension. The runs are those of `experiments.coco`, in its file; a
 difference is taken problem by problem, and comes with its 95% interval.
@@ -41,12 +41,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--dims", type=int, nargs="+", default=[10, 20])
+    parser.add_argument("--dims", type=int, nargs="+", default=[5, 10, 20])
+    parser.add_argument("--pieces", nargs="+", default=PIECES, choices=PIECES)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--file", type=Path, default=FILE)
     o = parser.parse_args()
-    methods = ["saltus", *(f"saltus without {piece}" for piece in PIECES)]
+    methods = ["saltus", *(f"saltus without {piece}" for piece in o.pieces)]
     keys = [
         Key(method, D, function, instance, seed)
         for seed in range(o.seeds)
@@ -64,7 +65,11 @@ def main() -> None:
         [method.removeprefix("saltus "), *(difference(record, method, D, o.seeds) for D in o.dims)]
         for method in methods[1:]
     ]
-    publish("ablation", markdown(["change of final / area", *(f"D = {D}" for D in o.dims)], rows))
+    text = markdown(["change of final / area", *(f"D = {D}" for D in o.dims)], rows)
+    if tuple(o.pieces) == PIECES:
+        publish("ablation", text)
+    else:
+        print(text)
 
 
 if __name__ == "__main__":

@@ -269,6 +269,7 @@ def plot(o: argparse.Namespace) -> None:
                 continue
             hits = np.sort([h / D for run in runs for h in run.hits])
             shares = np.arange(1, len(hits) + 1) / (len(runs) * len(TARGETS))
+            hits, shares = np.append(hits, o.budget), np.append(shares, shares[-1:])
             ours = method == "saltus"
             panel.step(
                 hits, shares, where="post", label=method, lw=2.2 if ours else 1.2, zorder=3 if ours else 2
@@ -277,9 +278,9 @@ def plot(o: argparse.Namespace) -> None:
         panel.grid(alpha=0.3)
     panels[0][0].set_ylabel("share of targets hit")
     panels[0][0].legend(fontsize=8)
-    for kind in ("png", "svg"):
-        figure.savefig(o.file.parent / f"coco-ecdf-{o.budget}.{kind}", dpi=130)
-        print(o.file.parent / f"coco-ecdf-{o.budget}.{kind}")
+    picture = o.file.parent / f"coco-ecdf-{o.budget}.png"
+    figure.savefig(picture, dpi=130)
+    print(picture)
 
 
 def data(o: argparse.Namespace) -> None:

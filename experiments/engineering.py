@@ -19,7 +19,7 @@ import numpy as np
 
 from experiments.harness import RESULTS, Trial, markdown, publish, summary
 from experiments.record import Book
-from experiments.solvers import MORE_PEERS, Enough, Task, by_name
+from experiments.solvers import Enough, Task, by_name
 from saltus import Space
 from saltus.problems import ENGINEERING, Problem
 from saltus.strategy import FloatArray
@@ -27,7 +27,7 @@ from saltus.strategy import FloatArray
 WITHIN = 1e-3
 BUDGET = 20_000
 BUDGETS = {"TPE": 1000}
-METHODS = ["saltus", "dx-nes-ici", *MORE_PEERS]
+METHODS = ["saltus", "dx-nes-ici", "pycma", "CatCMAwM", "DE", "TPE"]
 PROBLEMS = {make().name: make() for make in ENGINEERING}
 FILE = RESULTS / "engineering.csv"
 

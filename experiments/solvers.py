@@ -15,7 +15,6 @@ from unittest.mock import patch
 
 import cma
 import numpy as np
-import optuna
 from cmaes import CatCMAwM, CMAwM
 from scipy.optimize import Bounds, differential_evolution
 
@@ -167,7 +166,10 @@ def catcmawm(task: Task, rng: np.random.Generator) -> None:
                 for _ in range(population):
                     asked = method.ask()
                     x = np.empty(task.N)
-                    x[real], x[whole] = asked.x, [places[j][z] for j, z in enumerate(asked.z)]
+                    if real.size:
+                        x[real] = asked.x
+                    if whole.size:
+                        x[whole] = [places[j][z] for j, z in enumerate(asked.z)]
                     told.append((asked, task.penalised(x)))
                 try:
                     method.tell(told)
@@ -224,6 +226,8 @@ def differential(task: Task, rng: np.random.Generator) -> None:
 
 def tpe(task: Task, rng: np.random.Generator) -> None:
     """Optuna's TPE, with constraints as it takes them."""
+    import optuna  # here, since it takes a second
+
     optuna.logging.set_verbosity(optuna.logging.ERROR)
 
     def objective(trial: optuna.Trial) -> float:
