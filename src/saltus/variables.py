@@ -23,6 +23,9 @@ from .strategy import FloatArray
 DEFAULT_SHARE = 0.15
 _LARGEST_INT = 2**50  # up to here internal coordinates tell neighbouring integers apart
 _LARGEST_TABLE = 2_000_000
+# nearer values could not be told apart in internal coordinates
+_CLOSEST_VALUES = 1e-12
+_SMALLEST_GAP = 1e-290
 
 
 def _number(kind: str, name: str, value: Any) -> float:
@@ -238,6 +241,12 @@ class Ordinal(Variable):
             raise ValueError(f"Ordinal: expected at least one finite number, got {list(given)!r}")
         if any(b <= a for a, b in itertools.pairwise(numbers)):
             raise ValueError(f"Ordinal: values must increase strictly, got {list(given)!r}")
+        for a, b in itertools.pairwise(numbers):
+            if not b - a > max(_CLOSEST_VALUES * max(abs(a), abs(b)), _SMALLEST_GAP):
+                raise ValueError(
+                    f"Ordinal: values must differ by more than {_CLOSEST_VALUES:g} of their size, "
+                    f"got {a!r} and {b!r}; are they meant to be the same?"
+                )
         object.__setattr__(self, "values", given)
         object.__setattr__(self, "init", init)
         object.__setattr__(self, "scale", scale)
