@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.coco import BOOK, FILE, FUNCTIONS, Key, Run, read, run_one, score
+from experiments.coco import FILE, FUNCTIONS, Key, Run, completed, score
 from experiments.harness import markdown, publish
 
 PIECES = ("scaling", "newton", "deep", "sweep", "neighbours", "lines", "local runs", "global runs")
@@ -56,11 +56,7 @@ def main() -> None:
         for instance in INSTANCES
         for function in FUNCTIONS
     ]
-    record = read(o.file, BUDGET)
-    missing = [(key, BUDGET) for key in keys if key not in record]
-    if missing:
-        BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
-        record = read(o.file, BUDGET)
+    record = completed(keys, BUDGET, o.file, o.jobs)
     rows = [
         [method.removeprefix("saltus "), *(difference(record, method, D, o.seeds) for D in o.dims)]
         for method in methods[1:]

@@ -153,6 +153,16 @@ def read(path: Path, budget: int) -> dict[Key, Run]:
     return record
 
 
+def completed(keys: list[Key], budget: int, path: Path, jobs: int) -> dict[Key, Run]:
+    """The record with these runs; what is missing is run now."""
+    record = read(path, budget)
+    missing = [(key, budget) for key in keys if key not in record]
+    if missing:
+        BOOK.run(missing, run_one, path, jobs, len(keys))
+        record = read(path, budget)
+    return record
+
+
 def wanted(o: argparse.Namespace) -> list[Key]:
     """The runs that the command line asks for: seed after seed, so that a part is a fair sample."""
     return [
@@ -323,11 +333,7 @@ def main() -> None:
         data(o)
         return
     if o.what == "run":
-        record = read(o.file, o.budget)
-        keys = wanted(o)
-        missing = [(key, o.budget) for key in keys if key not in record]
-        if missing:
-            BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
+        completed(wanted(o), o.budget, o.file, o.jobs)
     if o.what == "plot":
         plot(o)
     elif o.what == "functions":

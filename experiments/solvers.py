@@ -98,7 +98,7 @@ def saltus(strategy: str) -> Callable[[Task, np.random.Generator], None]:
 
 @contextmanager
 def _without(left_out: str) -> Iterator[None]:
-    """Leave out what is not a piece of its own: a learning rate, a penalty, or one kind of restarts."""
+    """Leave out what is not a piece of its own: a learning rate, or one kind of restarts."""
     usual = scaled.constants
 
     def unscaled(*args: Any, **options: Any) -> scaled.Constants:

@@ -206,7 +206,6 @@ def test_neighbours_follow_a_stiff_valley() -> None:
 
 def test_a_mixed_run_ends_when_its_integers_have_settled() -> None:
     space = Space([Float(-5, 5)] * 3 + [Int(-10, 10)] * 3)
-    domain = domain_of(space)
     frame = Frame(space)
     domain = Domain(frame.n_co, frame.lattice, *frame.ends())
 

@@ -76,8 +76,9 @@ class Descent:
             self.covariance = piece.conditional()
             return self._coarse(point)
         if isinstance(piece, Newton) and piece.failed:
-            goal = (self.goal or (np.inf, np.inf)) if self.deep else None
-            self.smooth = Polish(domain, point, self._covariance, goal)
+            self.smooth = Polish(domain, point, self._covariance)
+            if self.deep:
+                self.smooth.deepen(self.goal)
             return self.smooth
         if isinstance(piece, Newton | Polish):
             if self.deep:

@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from .. import plain
+from ..stopping import LARGEST_SD
 from ..strategy import FloatArray, Integers, rank, scaled
 from .piece import Piece
 from .points import Point, Told
 
 VIOLATED_SHARE = 0.7  # of a generation: the price of a violation rises above this, and falls below, ...
 PRICE_PACE = 0.3  # ... by this much for each generation, in logarithms
-LARGEST_SD = 1e10  # of the first: beyond, the objective is unbounded
 
 
 class GaussianPiece(Piece):
@@ -59,9 +59,8 @@ class GaussianPiece(Piece):
         share = np.count_nonzero(violations > 0) / len(values)
         if not np.isfinite(values + violations).all() or (self.price == 0.0 and share == 1.0):
             return values, violations
-        if (
-            self.price == 0.0
-        ):  # at first, to violate as much as the worst is worth as much as all values differ
+        if self.price == 0.0:
+            # at first, to violate as much as the worst is worth as much as all values differ
             self.price = float(np.ptp(values) / violations.max())
         else:
             self.price *= math.exp(PRICE_PACE * (share - VIOLATED_SHARE))

@@ -46,13 +46,13 @@ class Neighbours(Piece):
     def batch(self) -> Batch:
         """The batches of all searches that are still on."""
         batches = [one.batch() for one in self.crowd]
+        self._sizes = [len(batch.x) for batch in batches]
         return Batch(*(np.concatenate(part) for part in zip(*batches, strict=True)))
 
     def take(self, told: Told) -> None:
         """Let each take its part; go on with those that may still win."""
         first = 0
-        for one in self.crowd:
-            size = len(one.batch().x)
+        for one, size in zip(self.crowd, self._sizes, strict=True):
             one.take(told.part(slice(first, first + size)))
             first += size
             if one.best.key < self.best.key:

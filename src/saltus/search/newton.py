@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from .. import plain
+from ..stopping import SMALLEST_SD
 from ..strategy import FloatArray
 from .piece import Piece
 from .points import Batch, Domain, Key, Point, Told
@@ -27,7 +28,6 @@ COARSE = 0.01  # a coarse search ends when the next step promises less than this
 MOST_CROSSED = 50  # variables: up to here their interplay is measured, in n (n - 1) / 2 points
 MOST_REJECTIONS = 4  # in a row
 MOST_STEPS = 30
-SMALLEST_MOVE = 1e-12  # of the first standard deviations
 _EPS = float(np.finfo(float).eps)
 _TINY = 1e-300
 AUDIBLE = 1e4  # differences of curvature are at least so many rounding errors of the value
@@ -50,7 +50,7 @@ class Newton(Piece):
         """The axes of the covariance are the coordinates t of the model: x = x_0 + basis t."""
         variances, axes = np.linalg.eigh(covariance)
         self.domain = domain
-        self.basis = axes * np.sqrt(np.maximum(variances, SMALLEST_MOVE**2))
+        self.basis = axes * np.sqrt(np.maximum(variances, SMALLEST_SD**2))
         self.hessian = np.zeros_like(self.basis)
         self.borrowed = False  # the Hessian is known from elsewhere
         self.crossed = domain.first == 1 or domain.first > MOST_CROSSED  # its cross differences are known
@@ -211,7 +211,7 @@ class Newton(Piece):
         value = self.centre.value
         self.done = (
             promised <= 4 * _EPS * abs(value)
-            or float(np.abs(self.basis @ step).max()) < SMALLEST_MOVE
+            or float(np.abs(self.basis @ step).max()) < SMALLEST_SD
             or (self.coarse and promised < COARSE * (self.first_value - value))
         )
         if self.done:

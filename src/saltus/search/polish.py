@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..stopping import SAME_VALUE, SMALLEST_SD
 from ..strategy import FloatArray, Integers, Lattice, Round, default_population, scaled
 from .gaussian import GaussianPiece
 from .points import WORST, Batch, Domain, Key, Point, Told
@@ -12,9 +13,7 @@ RATE = 0.45  # least learning rate of A: larger than in a mixed run, there are f
 RECENT = 5  # generations over which the recent gain is measured
 COARSE = 0.01  # a coarse polish ends when that gain is less than this share of all the gain
 HOPE = 3.0  # a deep one, when that many times the gain of twice as many would not reach the goal
-SMALLEST_SD = 1e-12  # of the first standard deviations
 FLATTEST = 1e-12  # least variance along any axis, of the correlations
-SAME_VALUE = 1e-13  # values that differ by less, relative to their size, are the same
 LONGEST = 100  # windows; while something is violated, values do not tell when to end
 
 _NO_INTEGERS = Lattice([])
