@@ -311,10 +311,15 @@ def test_an_objective_that_cannot_be_sent() -> None:
 
 
 def test_a_worker_that_dies_is_reported() -> None:
-    with pytest.raises(WorkerError, match="ended abruptly") as caught:
-        minimize(objectives.kills_its_process, SPACE, budget=20, workers=2, on_error="infeasible")
+    with pytest.raises(WorkerError, match="ended with exit code 3") as caught:
+        minimize(objectives.kills_its_process, SPACE, budget=20, workers=2)
     assert caught.value.optimizer is not None
     assert len(caught.value.optimizer.pending) > 0
+
+
+def test_a_worker_that_dies_is_replaced_and_counted() -> None:
+    result = minimize(objectives.kills_its_process, SPACE, budget=6, workers=2, on_error="infeasible")
+    assert result.failures == result.nfev == 6
 
 
 def test_a_script_without_main_guard_is_told_so(tmp_path: Path) -> None:

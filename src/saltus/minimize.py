@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -12,38 +11,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .candidates import Candidate
+from .evaluation import Objective
+from .loop import Callback, Loop, Memory, ObjectiveError
 from .optimizer import DEFAULT_STRATEGY, Optimizer
 from .progress import Progress
 from .result import History, Result, Stop
 from .space import PerVariable, Space
 from .variables import Float, Int, Variable
-from .workers import Batch, Objective, Outcome, Submit, WorkerError, evaluating
+from .workers import evaluating
 
-Callback = Callable[[Result], Any]
-
-
-class ObjectiveError(RuntimeError):
-    """The objective raised an exception; the exception itself is the cause of this one.
-
-    `params` is the point, `optimizer` holds everything told before: `optimizer.state()` can be saved, and
-    `optimizer.pending` lists what is still to be evaluated.
-    """
-
-    def __init__(self, candidate: Candidate, optimizer: Optimizer, error: Exception) -> None:
-        """Say where and what."""
-        super().__init__(
-            f"the objective raised {type(error).__name__}: {error} at {candidate.params!r}; "
-            "on_error='infeasible' would count such points as infeasible and go on"
-        )
-        self.candidate = candidate
-        self.params = candidate.params
-        self.optimizer = optimizer
-        self.error = error
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """For pickle: an error may come out of another process."""
-        return ObjectiveError, (self.candidate, self.optimizer, self.error)
+__all__ = ["ObjectiveError", "check_limits", "minimize", "space_from_bounds"]
 
 
 def minimize(
@@ -123,128 +100,50 @@ def minimize(
     )
     if budget is None:
         budget = 1000 * space.dimension
+    check_limits(budget, target, max_seconds)
+    log = Memory(optimizer)
+    loop = Loop(
+        optimizer,
+        log,
+        budget=budget,
+        target=target,
+        max_seconds=max_seconds,
+        restarts=restarts,
+        maximize=maximize,
+        on_error=on_error,
+    )
+
+    def result(stop: Stop | None) -> Result:
+        return loop.result(stop, History(log.rows))
+
+    with ExitStack() as stack:
+        bar = stack.enter_context(Progress(loop.budget if progress else None))
+        evaluator = stack.enter_context(evaluating(fun, workers, executor))
+        stop = loop.run(evaluator, stopping(callback, result), bar)
+    return result(stop)
+
+
+def stopping(callback: Callback | None, result: Callable[[None], Result]) -> Callable[[], bool]:
+    """Whether the user's callback wants to stop, asked with an intermediate result."""
+
+    def wants_stop() -> bool:
+        if callback is None:
+            return False
+        try:
+            return bool(callback(result(None)))
+        except StopIteration:
+            return True
+
+    return wants_stop
+
+
+def check_limits(budget: Any, target: Any, max_seconds: Any) -> None:
+    """A clear error for a limit that is none."""
     if isinstance(budget, bool) or not isinstance(budget, Real) or budget < 1 or budget % 1 != 0:
         raise ValueError(f"budget must be a positive whole number, got {budget!r}")
     for name, value in (("target", target), ("max_seconds", max_seconds)):
         if value is not None and (not isinstance(value, Real) or math.isnan(value)):
             raise ValueError(f"{name} must be a number or None, got {value!r}")
-    search = _Search(optimizer, int(budget), target, max_seconds, restarts, maximize, on_error)
-    with ExitStack() as stack:
-        bar = stack.enter_context(Progress(search.budget if progress else None))
-        submit = stack.enter_context(evaluating(fun, workers, executor))
-        stop = search.run(submit, callback, bar)
-    return search.result(stop)
-
-
-class _Search:
-    """An optimizer, its limits, and what is remembered on the way."""
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        budget: int,
-        target: float | None,
-        max_seconds: float | None,
-        restarts: bool,
-        maximize: bool,
-        on_error: str,
-    ) -> None:
-        self.optimizer = optimizer
-        self.budget = budget
-        self.restarts = restarts
-        self.on_error = on_error
-        self.sign = -1.0 if maximize else 1.0
-        self.target = None if target is None else self.sign * target
-        self.max_seconds = math.inf if max_seconds is None else max_seconds
-        self.rows: list[tuple[float, float, float, float]] = []
-
-    def run(self, submit: Submit, callback: Callback | None, bar: Progress) -> Stop:
-        """Generation after generation, until there is a reason to stop."""
-        deadline = time.monotonic() + self.max_seconds
-        try:
-            while True:
-                stop = self._generation(submit, bar, deadline)
-                if stop is None and callback is not None and self._wants_stop(callback):
-                    stop = Stop.CALLBACK
-                if stop is not None:
-                    return stop
-                if self.optimizer.stop is not None:
-                    if not self.restarts:
-                        return self.optimizer.stop
-                    self.optimizer.restart()
-        except KeyboardInterrupt:
-            return Stop.INTERRUPTED
-        except WorkerError as error:
-            error.optimizer = self.optimizer
-            raise
-
-    def _generation(self, submit: Submit, bar: Progress, deadline: float) -> Stop | None:
-        """Evaluate one generation, or what the budget leaves of it."""
-        optimizer = self.optimizer
-        candidates = optimizer.ask(self.budget - optimizer.evaluations)
-        batch = Batch(submit, candidates, deadline)
-        values: list[float] = []
-        failed: ObjectiveError | None = None
-        for candidate, outcome in batch:
-            if isinstance(outcome, Exception):
-                if self.on_error == "raise":
-                    failed = failed or ObjectiveError(candidate, optimizer, outcome)
-                    batch.withdraw()  # what is running is not lost: it is told before the raise
-                    continue
-                outcome = Outcome(math.nan)
-            value = self.sign * outcome.value
-            optimizer.tell(candidate, value, outcome.violation)
-            if math.isfinite(value) and outcome.violation == 0:
-                values.append(value)
-            bar.step(optimizer, self.sign)
-            if self._reached_target():
-                batch.withdraw()
-                break
-        if failed is not None:
-            raise failed from failed.error
-        best = optimizer.best
-        self.rows.append(
-            (
-                optimizer.evaluations,
-                self.sign * best.value if best is not None and best.feasible else math.nan,
-                self.sign * min(values) if values else math.nan,
-                len(candidates),
-            )
-        )
-        if self._reached_target():
-            return Stop.TARGET
-        if batch.late:
-            return Stop.SECONDS
-        return Stop.BUDGET if optimizer.evaluations >= self.budget else None
-
-    def _reached_target(self) -> bool:
-        best = self.optimizer.best
-        return self.target is not None and best is not None and best.feasible and best.value <= self.target
-
-    def _wants_stop(self, callback: Callback) -> bool:
-        try:
-            return bool(callback(self.result(None)))
-        except StopIteration:
-            return True
-
-    def result(self, stop: Stop | None) -> Result:
-        """The result so far; without a stop, an intermediate one."""
-        optimizer, best = self.optimizer, self.optimizer.best
-        feasible = best is not None and best.feasible
-        planned = stop is not Stop.INTERRUPTED and self.target is None
-        return Result(
-            x=None if best is None else best.x.copy(),
-            params=None if best is None else best.params,
-            fun=math.nan if best is None else self.sign * best.value,
-            nfev=optimizer.evaluations,
-            nit=optimizer.generation,
-            success=feasible and (stop is Stop.TARGET or (planned and stop is not None)),
-            stop=stop,
-            restarts=optimizer.restarts,
-            failures=optimizer.failures,
-            violation=0.0 if best is None else best.violation,
-            history=History(self.rows),
-        )
 
 
 def space_from_bounds(bounds: Any, integrality: Any = None) -> Space:

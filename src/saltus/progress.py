@@ -22,8 +22,8 @@ class Progress:
                 raise ImportError("progress=True needs tqdm: pip install 'saltus[progress]'") from error
             self._bar = tqdm(total=total, unit="eval", dynamic_ncols=True)
 
-    def step(self, optimizer: Optimizer, sign: float) -> None:
-        """One more evaluation is done."""
+    def step(self, evaluations: int, optimizer: Optimizer, sign: float) -> None:
+        """There are so many evaluations now."""
         if self._bar is None:
             return
         best = optimizer.best
@@ -31,7 +31,7 @@ class Progress:
         if best is not None and not best.feasible:
             text = f"violation {best.violation:.3g}"
         self._bar.set_postfix_str(f"best {text}, restarts {optimizer.restarts}", refresh=False)
-        self._bar.update(1)
+        self._bar.update(evaluations - self._bar.n)
 
     def __enter__(self) -> Progress:
         """Nothing to do: the bar is open."""

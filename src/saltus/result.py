@@ -23,7 +23,7 @@ class Stop(Enum):
     BUDGET = "The budget of evaluations was used up."
     SECONDS = "The time was used up."
     CALLBACK = "The callback asked to stop."
-    INTERRUPTED = "Interrupted from the keyboard; what was found until then is kept."
+    INTERRUPTED = "Interrupted; what was found until then is kept."
     CONVERGED = "Converged: integers have settled and continuous variables no longer move."
     FLAT = (
         "The best value of each generation stayed the same. "
@@ -38,6 +38,16 @@ class Stop(Enum):
         "Variables of very different effect may need log=True or another scale."
     )
     DIVERGED = "The search moved away without end: the objective seems unbounded. Give bounds to Float."
+    EXHAUSTED = "Every point that the search still proposes has been evaluated."
+    FAILING = (
+        "Too many evaluations failed one after the other. "
+        "See what the last one wrote, repair it, and continue the study."
+    )
+
+    @property
+    def planned(self) -> bool:
+        """Whether a search without a target has done what it was asked to."""
+        return self not in (Stop.INTERRUPTED, Stop.FAILING)
 
 
 class History:
