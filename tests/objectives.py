@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import time
 from typing import Any
 
@@ -76,3 +77,19 @@ def blas_threads(p: dict[str, Any]) -> float:
 def constrained(p: dict[str, Any]) -> tuple[float, list[float]]:
     """The best k within p["k"] >= 10 is 10."""
     return bowl(p), [10 - p["k"], p["x"] - 100]
+
+
+def hangs_sometimes(p: dict[str, Any]) -> float:
+    time.sleep(60 if p["k"] % 3 == 0 else 0)
+    return bowl(p)
+
+
+def is_killed_sometimes(p: dict[str, Any]) -> float:
+    if p["k"] % 3 == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return bowl(p)
+
+
+def slow_square(p: dict[str, Any]) -> float:
+    time.sleep(1.0)
+    return float(p["x"] ** 2)

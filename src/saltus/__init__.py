@@ -7,6 +7,7 @@ from .optimizer import Optimizer
 from .result import History, Result, Stop
 from .search import STRATEGIES
 from .space import Space
+from .study import Study, StudyError, Trial
 from .variables import Bool, Float, Int, Ordinal
 from .workers import WorkerError
 
@@ -24,6 +25,9 @@ __all__ = [
     "Result",
     "Space",
     "Stop",
+    "Study",
+    "StudyError",
+    "Trial",
     "WorkerError",
     "__version__",
     "minimize",

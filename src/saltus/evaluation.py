@@ -61,6 +61,10 @@ class EvaluationError(RuntimeError):
         return type(self), (self.reason, self.exit_code, self.stderr)
 
 
+class MachineError(RuntimeError):
+    """This machine cannot evaluate anything now, whatever the point: nobody is to learn from that."""
+
+
 class Ended(BaseException):
     """An evaluation was ended on request: it counts as not begun."""
 
@@ -74,6 +78,11 @@ class Run:
     seconds: float = math.nan
     worker: int | None = None
     attempts: int = 1
+
+    @property
+    def told(self) -> Outcome:
+        """What the optimizer is told: a failure has no value."""
+        return self.outcome if isinstance(self.outcome, Outcome) else Outcome(math.nan)
 
 
 def evaluate(fun: Objective, params: Any) -> Outcome:
@@ -99,6 +108,8 @@ def timed(attempt: Callable[[], Outcome], *, retries: int = 0, worker: int | Non
         outcome: Outcome | Exception
         try:
             outcome = attempt()
+        except MachineError:
+            raise
         except Exception as error:
             outcome = error
         if isinstance(outcome, Outcome) or attempts > retries:

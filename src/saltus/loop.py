@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal, Protocol
 
 from .candidates import Candidate
-from .evaluation import Ended, Outcome, Run
+from .evaluation import Ended, Run
 from .optimizer import Optimizer
 from .progress import Progress
 from .result import History, Result, Stop
@@ -151,7 +151,7 @@ class Loop:
                     stop = Stop.CALLBACK
                 if stop is not None:
                     return stop
-                if self.optimizer.stop is not None and not self.optimizer.pending:
+                if self.optimizer.stop is not None and self.optimizer.between_generations:
                     if not self.restarts:
                         return self.optimizer.stop
                     self.optimizer.restart()
@@ -180,13 +180,11 @@ class Loop:
         values: list[float] = []
         failed: ObjectiveError | WorkerError | None = None
         for candidate, run in batch:
-            outcome = run.outcome
-            if isinstance(outcome, Exception):
-                if self.on_error == "raise":
-                    failed = failed or self._failed(candidate, outcome)
-                    batch.withdraw()  # what is running is not lost: it is told before the raise
-                    continue
-                outcome = Outcome(math.nan)
+            if isinstance(run.outcome, Exception) and self.on_error == "raise":
+                failed = failed or self._failed(candidate, run.outcome)
+                batch.withdraw()  # what is running is not lost: it is told before the raise
+                continue
+            outcome = run.told
             value = self.sign * outcome.value
             optimizer.tell(candidate, value, outcome.violation)
             if math.isfinite(value) and outcome.violation == 0:
@@ -319,6 +317,8 @@ class Batch:
             event = self._events.get(timeout=None if self.late or remaining == math.inf else remaining)
         except Empty:
             return
+        if self._loop.interrupted:
+            self.withdraw()
         event()
 
     def _begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
@@ -348,7 +348,7 @@ class Batch:
         self._runs[i] = run
 
     def wake(self) -> None:
-        """From a signal handler: take back what has not begun, as soon as this is safe."""
+        """From a signal handler: look whether the loop was interrupted."""
         self._events.put(self.withdraw)
 
     def withdraw(self) -> None:

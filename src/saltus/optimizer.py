@@ -129,6 +129,11 @@ class Optimizer:
         g = self._generation
         return [] if g is None else [g.candidates[i] for i in sorted(g.missing) if i < g.asked]
 
+    @property
+    def between_generations(self) -> bool:
+        """Whether everything asked is told, so that `ask` begins a generation and `restart` is possible."""
+        return self._generation is None
+
     def tell(
         self,
         candidates: Candidate | Sequence[Candidate],
@@ -227,7 +232,7 @@ class Optimizer:
         """Begin another run, the best is kept: from a random mean, with twice the population; with "saltus"
         also from the best point, as it sees fit.
         """
-        if self._generation is not None:
+        if not self.between_generations:
             raise RuntimeError("restart between generations: tell the pending candidates first")
         self._search.restart(self._rng)
 

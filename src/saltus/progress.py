@@ -26,12 +26,18 @@ class Progress:
         """There are so many evaluations now."""
         if self._bar is None:
             return
+        self._bar.set_postfix_str(self.described(optimizer, sign), refresh=False)
+        self._bar.update(evaluations - self._bar.n)
+
+    @staticmethod
+    def described(optimizer: Optimizer, sign: float) -> str:
+        """Where the search is, in a few words."""
         best = optimizer.best
         text = "none" if best is None else f"{sign * best.value:.6g}"
         if best is not None and not best.feasible:
             text = f"violation {best.violation:.3g}"
-        self._bar.set_postfix_str(f"best {text}, restarts {optimizer.restarts}", refresh=False)
-        self._bar.update(evaluations - self._bar.n)
+        failures = f", failures {optimizer.failures}" if optimizer.failures else ""
+        return f"best {text}{failures}, restarts {optimizer.restarts}"
 
     def __enter__(self) -> Progress:
         """Nothing to do: the bar is open."""

@@ -110,9 +110,12 @@ class _HereJob:
     """A job that runs in this process, when its outcome is wanted."""
 
     run: Callable[[], Run]
+    over: Run | None = None
 
     def result(self) -> Run:
-        return self.run()
+        if self.over is None:
+            self.over = self.run()
+        return self.over
 
     def cancel(self) -> bool:
         return True
@@ -305,6 +308,8 @@ class Child:
 
     def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Outcome:
         """Send the point, wait for its outcome; a process that died or hung is replaced the next time."""
+        if self._ended:
+            raise Ended
         if not self._alive:
             self._start()
         if not self._ready:

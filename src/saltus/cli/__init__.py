@@ -1,0 +1,139 @@
+"""The command `saltus`: what it understands, and how it ends."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .._version import __version__
+from ..evaluation import MachineError
+from ..study.errors import SettingsError, StudyError
+from ..workers import WorkerError
+from . import by_hand, export, init, report, run, show
+from .codes import DONE, INTERRUPTED, RECORD, TROUBLE, USAGE
+
+_EPILOG = """\
+exit codes:
+  0    done: the target was reached, the budget used, the output written
+  1    the study ended in trouble: too many evaluations failed one after the other
+  2    wrong usage, or something wrong in the study file
+  3    the record cannot be used: held by another process, damaged, disk full
+  4    ask: nothing to hand out before more values are told
+  130  interrupted: continue with the same command
+
+A first study:  saltus init study.toml, edit it, saltus run study.toml
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code."""
+    try:
+        options = parser().parse_args(arguments)
+        code: int = options.command(options)
+        sys.stdout.flush()
+        return code
+    except SettingsError as error:
+        return _say(error, USAGE)
+    except (StudyError, MachineError) as error:
+        return _say(error, RECORD)
+    except WorkerError as error:
+        return _say(error, TROUBLE)
+    except BrokenPipeError:  # the reader of our output has gone, for instance `head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+
+
+def _say(what: object, code: int) -> int:
+    print(f"saltus: {what}", file=sys.stderr)
+    return code
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = argparse.ArgumentParser(
+        prog="saltus",
+        description="Optimise a black box that a study file describes, with everything on record.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"saltus {__version__}")
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+
+    def add(name: str, command: Callable[[Any], int], summary: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=summary, description=command.__doc__)
+        sub.set_defaults(command=command)
+        return sub
+
+    def add_study(name: str, command: Callable[[Any], int], summary: str) -> argparse.ArgumentParser:
+        sub = add(name, command, summary)
+        _file(sub.add_argument("study", type=Path, metavar="STUDY", help="the study file, or its record"))
+        record = "the record (default: STUDY with the ending .db)"
+        _file(sub.add_argument("--db", type=Path, metavar="FILE", help=record))
+        return sub
+
+    def add_json(sub: argparse.ArgumentParser) -> None:
+        sub.add_argument("--json", action="store_true", help="print JSON, for scripts")
+
+    sub = add_study("run", run.run, "run a study, or continue it")
+    sub.add_argument("--workers", type=int, metavar="K", help="evaluations at a time; -1: one for each core")
+    sub.add_argument("--budget", type=int, metavar="B", help="evaluations in all, earlier ones included")
+    add_json(sub)
+
+    add_json(add_study("show", show.show, "print the state of a study"))
+
+    sub = add_study("report", report.report, "write a page with pictures")
+    page = "the page (default: the record with the ending .html)"
+    _file(sub.add_argument("--out", type=Path, metavar="FILE", help=page))
+
+    sub = add_study("export", export.export, "print all evaluations")
+    form = sub.add_mutually_exclusive_group(required=True)
+    form.add_argument("--csv", action="store_true", help="as a table with a header")
+    form.add_argument("--json", action="store_true", help="as a list of objects")
+
+    sub = add_study("ask", by_hand.ask, "hand out points to evaluate by hand")
+    sub.add_argument("-n", "--count", type=int, metavar="N", help="how many (default: a whole generation)")
+    add_json(sub)
+
+    sub = add_study("tell", by_hand.tell, "take the value of a point")
+    sub.add_argument("trial", type=int, metavar="TRIAL", help="the number that `ask` gave")
+    sub.add_argument("value", type=float, metavar="VALUE", nargs="?", help="what was measured")
+    sub.add_argument(
+        "--constraints", type=float, nargs="+", metavar="C", help="constraints; those above 0 are violated"
+    )
+    sub.add_argument("--failed", metavar="REASON", help="there is no value, and why")
+    add_json(sub)
+
+    sub = add("init", init.init, "write a study file to start from")
+    default = Path("study.toml")
+    sub.add_argument(
+        "file", type=Path, nargs="?", default=default, metavar="FILE", help="default: study.toml"
+    )
+
+    sub = add("completion", _completion, "print a script for shell completion")
+    sub.add_argument("shell", choices=("bash", "zsh", "tcsh"))
+    return top
+
+
+def _file(option: argparse.Action) -> None:
+    """Let the shell complete file names here."""
+    try:
+        import shtab
+    except ImportError:
+        return
+    option.complete = shtab.FILE  # type: ignore[attr-defined]
+
+
+def _completion(options: argparse.Namespace) -> int:
+    """Print a completion script; for bash: eval "$(saltus completion bash)" in ~/.bashrc."""
+    try:
+        import shtab
+    except ImportError:
+        raise SettingsError("completion needs shtab: pip install 'saltus[cli]'") from None
+    print(shtab.complete(parser(), options.shell))
+    return DONE

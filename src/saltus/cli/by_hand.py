@@ -1,0 +1,72 @@
+"""Ask and tell, for people who evaluate by hand or in a laboratory."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+
+from ..study import SettingsError, Study, Trial
+from ..study.file import StudyFile
+from ..study.record import Record
+from ..workers import worker_count
+from .codes import NOTHING
+from .lines import say
+from .show import trial_as_json
+from .studies import opened, opened_or_created, record_of
+
+
+def ask(options: argparse.Namespace) -> int:
+    """Hand out points to evaluate; tell their values later, in any order."""
+    if options.count is not None and options.count < 1:
+        raise SettingsError(f"--count must be a positive whole number, got {options.count}")
+    study = _study(options)
+    trials = study.ask(options.count)
+    if options.json:
+        print(json.dumps([{"trial": t.id, "params": t.params} for t in trials], indent=2))
+    else:
+        for trial in trials:
+            print(f"trial {trial.id}: {_assignments(trial)}")
+    if trials:
+        return 0
+    waiting = study.summary().unfinished
+    if waiting:
+        numbers = ", ".join(str(t.id) for t in waiting)
+        say(f"saltus: nothing to hand out before these trials are told: {numbers} (`saltus show` lists them)")
+    else:
+        say("saltus: every point that the search still proposes is on record")
+    return NOTHING
+
+
+def tell(options: argparse.Namespace) -> int:
+    """Take the value of a point that `ask` gave, or the reason why there is none."""
+    if (options.value is None) == (options.failed is None):
+        raise SettingsError("tell takes a value, or --failed REASON: exactly one of them")
+    study = opened(options.study, options.db)
+    trial = study.tell(options.trial, options.value, options.constraints, failed=options.failed)
+    if options.json:
+        print(json.dumps(trial_as_json(trial), indent=2))
+    elif trial.status == "failed":
+        print(f"trial {trial.id} failed: {trial.reason}")
+    else:
+        violated = f", constraints violated by {trial.violation:.6g}" if trial.violation else ""
+        value = math.nan if trial.value is None else trial.value
+        print(f"trial {trial.id}: {value:.10g}{violated}")
+    return 0
+
+
+def _study(options: argparse.Namespace) -> Study:
+    if options.study.suffix == ".toml":
+        file = StudyFile.read(options.study)
+        by_hand = file.study.workers == -1  # nobody said how many are evaluated at a time
+        return opened_or_created(file, options.db, 1 if by_hand else worker_count(file.study.workers))
+    if not Record.is_made(record_of(options.study, options.db)):
+        raise SettingsError(f"{options.study}: a new study needs a study file; `saltus init` writes one")
+    return opened(options.study, options.db)
+
+
+def _assignments(trial: Trial) -> str:
+    """Values in full: they are to be typed in elsewhere."""
+    if isinstance(trial.params, dict):
+        return "  ".join(f"{name}={json.dumps(value)}" for name, value in trial.params.items())
+    return "  ".join(json.dumps(value) for value in trial.params)

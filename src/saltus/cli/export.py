@@ -1,0 +1,53 @@
+"""All evaluations, as a table or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from ..study import Study
+from ..study.log import OVER
+from .studies import opened
+
+_BEFORE, _AFTER = ("trial", "generation"), ("value", "status", "reason", "seconds")
+
+
+def export(options: argparse.Namespace) -> int:
+    """Print all evaluations in the order asked, one row each: trial, generation, each variable, value,
+    status, reason, seconds. Candidates that were answered from the record are no evaluations, and left out.
+    """
+    study = opened(options.study, options.db)
+    if options.csv:
+        table = csv.writer(sys.stdout, lineterminator="\n")
+        table.writerow(columns(study))
+        table.writerows(rows(study))
+        return 0
+    names = columns(study)
+    between = "[\n"
+    for row in rows(study):  # one at a time: a long record does not fill the memory
+        sys.stdout.write(between + json.dumps(dict(zip(names, row, strict=True))))
+        between = ",\n"
+    sys.stdout.write("[]\n" if between == "[\n" else "\n]\n")
+    return 0
+
+
+def columns(study: Study) -> list[str]:
+    """The header; a variable that has the name of another column is told from it."""
+    names = study.space.names or [f"x{i}" for i in range(len(study.space))]
+    taken = (*_BEFORE, *_AFTER)
+    return [*_BEFORE, *(f"variable {n}" if n in taken else n for n in names), *_AFTER]
+
+
+def rows(study: Study) -> Iterator[list[Any]]:
+    """One for each evaluation."""
+    for trial in study.trials():
+        if trial.status in OVER:
+            values = trial.params.values() if isinstance(trial.params, dict) else trial.params
+            reason = trial.reason
+            if trial.violation:
+                reason = f"constraints violated by {trial.violation:.6g}"
+            yield [trial.id, trial.generation, *values, trial.value, trial.status, reason, trial.seconds]

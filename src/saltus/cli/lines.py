@@ -1,0 +1,47 @@
+"""What a run says on standard error: a bar on a terminal, a line now and then in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from ..progress import Progress
+
+if TYPE_CHECKING:
+    from ..optimizer import Optimizer
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+def say(line: str) -> None:
+    """A line for the reader, beside the output."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def progress(budget: int) -> Progress:
+    """A bar on a terminal if tqdm is there, else lines."""
+    if sys.stderr.isatty():
+        try:
+            return Progress(budget)
+        except ImportError:
+            pass
+    return Lines(budget)
+
+
+class Lines(Progress):
+    """A line at most every few seconds, with the time: it can be read in a log."""
+
+    def __init__(self, budget: int) -> None:
+        """Nothing is said before the first evaluation."""
+        super().__init__(None)
+        self._budget = budget
+        self._last = -SECONDS_BETWEEN_LINES
+
+    def step(self, evaluations: int, optimizer: Optimizer, sign: float) -> None:
+        """Say how far it is, unless it was just said."""
+        now = time.monotonic()
+        if now - self._last >= SECONDS_BETWEEN_LINES:
+            self._last = now
+            clock = time.strftime("%H:%M:%S")
+            say(f"{clock}  {evaluations}/{self._budget} evaluations, {self.described(optimizer, sign)}")

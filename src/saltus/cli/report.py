@@ -1,0 +1,27 @@
+"""A study as a page with pictures."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from ..report import render
+from ..study import SettingsError
+from .studies import opened, record_of
+
+
+def report(options: argparse.Namespace) -> int:
+    """Write one self-contained HTML page: convergence, each variable, failures, timing, best points."""
+    study = opened(options.study, options.db)
+    out: Path = options.out or record_of(options.study, options.db).with_suffix(".html")
+    page = render(study.summary(), study.trials(), study.snapshots())
+    half = out.with_name(out.name + ".part")
+    try:  # never half a page
+        half.write_text(page, encoding="utf-8")
+        os.replace(half, out)
+    except OSError as error:
+        half.unlink(missing_ok=True)
+        raise SettingsError(f"{out}: cannot be written: {error.strerror}") from error
+    print(out)
+    return 0

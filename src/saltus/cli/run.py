@@ -1,0 +1,55 @@
+"""Run a study."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+
+from ..result import Stop
+from ..study import SettingsError, Study
+from ..study.file import StudyFile
+from ..workers import worker_count
+from .codes import DONE, INTERRUPTED, TROUBLE
+from .lines import progress, say
+from .show import as_json, as_text
+from .studies import opened_or_created
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a study, or continue it where it was, until its budget or its target is reached. The first Ctrl-C
+    waits for running evaluations, the second ends them; the same command goes on.
+    """
+    file = StudyFile.read(options.study)
+    given = {key: getattr(options, key) for key in ("workers", "budget") if getattr(options, key) is not None}
+    for key, smallest in (("budget", 1), ("workers", -1)):
+        if key in given and (given[key] < smallest or given[key] == 0):
+            raise SettingsError(f"--{key} must be a positive whole number, got {given[key]}")
+    file = replace(file, study=replace(file.study, **given))
+    workers = worker_count(file.study.workers)
+    where = file.evaluating(workers)
+    study = opened_or_created(file, options.db, workers)
+    budget = file.study.budget or 1000 * file.space.dimension
+    say(f"{study.head.name}: {file.space.dimension} variables, record {study.path}, {workers} workers")
+    _note_a_new_objective(file, study)
+    result = study.run(
+        where,
+        file.describe_objective(),
+        workers=workers,
+        budget=budget,
+        target=file.study.target,
+        max_seconds=file.study.max_seconds,
+        bar=progress(budget),
+        say=say,
+    )
+    summary = study.summary()
+    print(json.dumps(as_json(summary), indent=2) if options.json else as_text(summary))
+    if not options.json:
+        say(f"{result.message}\n  pictures: saltus report {options.study}")
+    return {Stop.FAILING: TROUBLE, Stop.INTERRUPTED: INTERRUPTED}.get(result.stop or Stop.BUDGET, DONE)
+
+
+def _note_a_new_objective(file: StudyFile, study: Study) -> None:
+    before = study.last_objective()
+    if before is not None and before not in (file.describe_objective(), "by hand"):
+        say(f"note: the objective was {before} before; values on record are kept")

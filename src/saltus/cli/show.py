@@ -1,0 +1,124 @@
+"""The state of a study, for people and for scripts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from typing import Any
+
+from ..study import Summary, Trial
+from .studies import opened
+
+_LONGEST_LIST = 10
+
+
+def show(options: argparse.Namespace) -> int:
+    """Print the state of a study: its best point, evaluations, failures and why, what is running."""
+    summary = opened(options.study, options.db).summary()
+    print(json.dumps(as_json(summary), indent=2) if options.json else as_text(summary))
+    return 0
+
+
+def as_text(summary: Summary) -> str:
+    """For people."""
+    rows = [("study", f"{summary.name} ({summary.direction}, {summary.strategy}, seed {summary.seed})")]
+    best = summary.best
+    if best is None:
+        rows.append(("best", "none yet"))
+    else:
+        violated = f", constraints violated by {best.violation:.6g}" if best.violation else ""
+        value = "no value" if best.value is None else f"{best.value:.10g}"
+        rows.append(("best", f"{value} (trial {best.id}{violated})"))
+        rows += [("", f"{name} = {value}") for name, value in _items(best.params)]
+    repeated = f", and {summary.repeated} answered from the record" if summary.repeated else ""
+    rows.append(("evaluations", f"{summary.evaluations} in {summary.generations} generations{repeated}"))
+    rows.append(("restarts", str(summary.restarts)))
+    failed = sum(summary.failures.values())
+    rows.append(("failures", str(failed)))
+    rows += [("", f"{count} x {reason}") for reason, count in list(summary.failures.items())[:_LONGEST_LIST]]
+    last = summary.last_failure
+    if last is not None:
+        rows.append(("", f"last: trial {last.id}, {_listed(last)}"))
+        rows += [("", f"| {line}") for line in (last.stderr or "").splitlines()[-_LONGEST_LIST:]]
+    running = [t for t in summary.unfinished if t.status == "running"]
+    waiting = len(summary.unfinished) - len(running)
+    rows.append(("running", f"{len(running)}{f', {waiting} waiting' if waiting else ''}"))
+    now = time.time()
+    for trial in running[:_LONGEST_LIST]:
+        rows.append(("", f"trial {trial.id} for {now - (trial.started or now):.0f} s: {_listed(trial)}"))
+    if not running:
+        for trial in summary.unfinished[:_LONGEST_LIST]:
+            rows.append(("", f"trial {trial.id}: {_listed(trial)}"))
+    rows.append(("state", state(summary)))
+    return "\n".join(f"{name + ':' if name else '':>12} {text}" for name, text in rows)
+
+
+def state(summary: Summary) -> str:
+    """Whether it runs, and why it ended."""
+    if not summary.sessions:
+        return "not run yet"
+    last = summary.sessions[-1]
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last.ended or last.started))
+    if last.ended is None:
+        return f"running since {since} as process {last.pid} on {last.host}, unless that died"
+    return f"ended {since}: {last.stop}"
+
+
+def as_json(summary: Summary) -> dict[str, Any]:
+    """For scripts."""
+    last = summary.sessions[-1] if summary.sessions else None
+    return {
+        "name": summary.name,
+        "direction": summary.direction,
+        "strategy": summary.strategy,
+        "seed": summary.seed,
+        "population": summary.population,
+        "best": None if summary.best is None else trial_as_json(summary.best),
+        "evaluations": summary.evaluations,
+        "repeated": summary.repeated,
+        "generations": summary.generations,
+        "restarts": summary.restarts,
+        "failures": summary.failures,
+        "last_failure": None if summary.last_failure is None else trial_as_json(summary.last_failure),
+        "unfinished": [trial_as_json(trial) for trial in summary.unfinished],
+        "session": None
+        if last is None
+        else {
+            "started": last.started,
+            "ended": last.ended,
+            "pid": last.pid,
+            "host": last.host,
+            "stop": last.stop,
+        },
+    }
+
+
+def trial_as_json(trial: Trial) -> dict[str, Any]:
+    """What a script may want to know about a trial."""
+    constraints = trial.constraints
+    return {
+        "trial": trial.id,
+        "generation": trial.generation,
+        "params": trial.params,
+        "status": trial.status,
+        "value": trial.value,
+        "violation": trial.violation,
+        "constraints": None if constraints is None else [c if c == c else None for c in constraints],
+        "reason": trial.reason,
+        "exit_code": trial.exit_code,
+        "stderr": trial.stderr,
+        "seconds": trial.seconds,
+    }
+
+
+def _items(params: Any) -> list[tuple[str, Any]]:
+    return list(params.items()) if isinstance(params, dict) else [(f"x{i}", v) for i, v in enumerate(params)]
+
+
+def _listed(trial: Trial) -> str:
+    return ", ".join(f"{name}={_short(value)}" for name, value in _items(trial.params))
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

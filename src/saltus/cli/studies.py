@@ -1,0 +1,98 @@
+"""From what stands on the command line to a study."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from ..search import mirrored
+from ..strategy import default_population
+from ..study import RecordError, SettingsError, Study
+from ..study.file import StudyFile
+from ..study.record import Record
+
+
+def record_of(study: Path, db: Path | None) -> Path:
+    """The record that is meant: named, or beside the study file, or given instead of it."""
+    if db is not None:
+        return db
+    return study.with_suffix(".db") if study.suffix == ".toml" else study
+
+
+def opened(study: Path, db: Path | None) -> Study:
+    """A study to look at."""
+    path = record_of(study, db)
+    if not path.exists():
+        if study.suffix == ".toml":
+            StudyFile.read(study)  # what is wrong with the file comes first
+        raise RecordError(f"{path}: there is no record yet; `saltus run {study}` makes one")
+    return Study.open(path)
+
+
+def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
+    """The study of a file: continued if there is a record, which must fit, else begun."""
+    path = record_of(file.path, db)
+    if Record.is_made(path):
+        study = Study.open(path)
+        _check_fit(file, study)
+        return study
+    settings = file.study
+    population = settings.population
+    if population is None:
+        population = whole_rounds(default_population(file.space.dimension), settings.strategy, workers)
+    try:
+        return Study.create(
+            path,
+            file.space,
+            name=file.path.stem if settings.name is None else settings.name,
+            direction="maximize" if settings.direction == "maximize" else "minimize",
+            strategy=settings.strategy,
+            population=population,
+            seed=settings.seed,
+            noisy=settings.noisy,
+        )
+    except ValueError as error:
+        raise SettingsError(f"{file.path}: [study] {error}") from error
+
+
+def whole_rounds(population: int, strategy: str, workers: int) -> int:
+    """The next population that keeps all workers busy to the end of a generation.
+
+    >>> whole_rounds(6, "saltus", 4), whole_rounds(8, "saltus", 3)
+    (8, 12)
+    """
+    step = math.lcm(workers, 2) if mirrored(strategy) else workers
+    return max(4, step * math.ceil(population / step))
+
+
+def _check_fit(file: StudyFile, study: Study) -> None:
+    """What makes the search must be as it was when it began; its limits and workers may change."""
+    head, settings = study.head, file.study
+    if file.space.to_plain() != study.space.to_plain():
+        raise _unfit(file, study, "[space]", _difference(file, study))
+    pairs = [
+        ("strategy", settings.strategy, head.strategy),
+        ("direction", settings.direction, head.direction),
+        ("noisy", settings.noisy, bool(head.noisy)),
+        ("seed", settings.seed, head.seed),
+        ("population", settings.population, head.population),
+    ]
+    for key, now, then in pairs:
+        if now is not None and now != then:
+            raise _unfit(file, study, f"[study] {key}", f"{then!r} then, {now!r} now")
+
+
+def _difference(file: StudyFile, study: Study) -> str:
+    now = dict(zip(file.space.names or (), file.space.variables, strict=True))
+    then = dict(zip(study.space.names or (), study.space.variables, strict=True))
+    for name in [*then, *now]:
+        if now.get(name) != then.get(name):
+            return f"{name!r} was {then.get(name, 'not there')} and is {now.get(name, 'not there')}"
+    return "the order of the variables"
+
+
+def _unfit(file: StudyFile, study: Study, where: str, what: str) -> SettingsError:
+    return SettingsError(
+        f"{file.path}: {where} has changed since the record {study.path} was begun: {what}. "
+        "Put it back, or begin another record with --db"
+    )

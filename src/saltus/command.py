@@ -1,0 +1,266 @@
+"""An external command as objective: run without a shell, in a fresh folder, with its output read.
+
+The result is the last line of standard output that is not empty: a number, a JSON object with `value` and
+perhaps `constraints`, or the name of a JSON file that holds such an object.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from .candidates import Candidate
+from .evaluation import Ended, EvaluationError, MachineError, Outcome
+from .workers import end_group, how_it_ended
+
+OWN_NAMES = ("study_dir", "trial")  # what a command may be told besides the variables
+GRACE = 2.0  # seconds between the request to end and the end
+_TAIL = 64 * 1024  # bytes of output that are looked at
+_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}|\{([^{}]*)\}")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
+_NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_LARGEST_FILE = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line with places for values.
+
+    Attributes:
+        arguments: the program and its arguments; `{name}` stands for a variable, `{study_dir}` for the folder
+            of the study and `{trial}` for the number of the trial. `{{name}}` is the text {name}.
+        folder: the study's; a program given as a relative path is looked up there.
+        result: a JSON file, relative to the working folder, that holds the result instead of standard output.
+        keep: which working folders to keep, in `work`: "never", "failed" or "always".
+        work: the folder for those that are kept.
+    """
+
+    arguments: tuple[str, ...]
+    folder: Path
+    result: str | None = None
+    keep: str = "never"
+    work: Path | None = None
+
+    def unknown_names(self, names: Sequence[str]) -> list[str]:
+        """What stands in braces and looks like a name, but is none."""
+        known = {*names, *OWN_NAMES}
+        found = (m.group(2) for a in self.arguments for m in _PLACEHOLDER.finditer(a) if m.group(2))
+        return [name for name in found if name not in known and name.isidentifier()]
+
+    def program(self) -> str | None:
+        """The program's full path, or None if there is none that can be run."""
+        first = self.arguments[0].replace("{study_dir}", str(self.folder))
+        if os.path.dirname(first) and not os.path.isabs(first):
+            first = str(self.folder / first)
+        found = shutil.which(first)
+        return None if found is None else os.path.abspath(found)
+
+    def filled(self, params: Mapping[str, Any], trial: int) -> list[str]:
+        """The arguments for a point.
+
+        >>> Command(("sim", "--r={r}", "{{r}}"), Path("/study")).filled({"r": 0.5}, trial=3)
+        ['sim', '--r=0.5', '{r}']
+        """
+        values = {"study_dir": str(self.folder), "trial": str(trial)}
+        values |= {name: as_argument(value) for name, value in params.items()}
+
+        def fill(match: re.Match[str]) -> str:
+            if match.group(1) is not None:
+                return "{" + match.group(1) + "}"
+            return values.get(match.group(2), match.group(0))
+
+        return [_PLACEHOLDER.sub(fill, argument) for argument in self.arguments]
+
+
+def as_argument(value: Any) -> str:
+    """A value as text, as JSON writes it: all digits, switches as true and false."""
+    return json.dumps(value)
+
+
+class CommandPlace:
+    """Runs a command for one point at a time."""
+
+    def __init__(self, command: Command, timeout: float | None) -> None:
+        """Nothing is started yet."""
+        self._command, self._timeout = command, timeout
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ended = False
+        self._lock = threading.Lock()  # a command is not started while the place is being ended
+
+    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Outcome:
+        """Run the command in a folder of its own and read its result."""
+        command = self._command
+        kept = command.keep == "always"
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=f"saltus-{candidate.id}-"))
+        except OSError as error:
+            raise MachineError(
+                f"no working folder can be made in {tempfile.gettempdir()}: {error}"
+            ) from error
+        try:
+            with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+                try:
+                    self._run(candidate, folder, out, err, begun)
+                    return self._read(folder, out)
+                except EvaluationError as error:
+                    kept = command.keep != "never"
+                    error.stderr = tail(err) or tail(out)
+                    raise
+                finally:
+                    if kept and command.work is not None:
+                        _keep(folder, command.work / f"trial-{candidate.id}", out, err)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _run(
+        self,
+        candidate: Candidate,
+        folder: Path,
+        out: IO[bytes],
+        err: IO[bytes],
+        begun: Callable[[int], None],
+    ) -> None:
+        params = json.dumps(candidate.params)
+        about = {
+            "SALTUS_PARAMS": params,
+            "SALTUS_TRIAL": str(candidate.id),
+            "SALTUS_STUDY_DIR": str(self._command.folder),
+        }
+        program = self._command.program()
+        if program is None:
+            raise EvaluationError(f"the program {self._command.arguments[0]!r} is gone")
+        arguments = [program, *self._command.filled(candidate.params, candidate.id)[1:]]
+        try:
+            with self._lock:
+                if self._ended:
+                    raise Ended
+                self._process = process = subprocess.Popen(
+                    arguments,
+                    cwd=folder,
+                    env={**os.environ, **about},
+                    stdin=subprocess.PIPE,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,  # so that all that it starts can be ended with it
+                )
+        except (OSError, ValueError) as error:
+            raise EvaluationError(f"the command cannot be started: {error}") from error
+        begun(process.pid)
+        try:
+            process.communicate(params.encode(), timeout=self._timeout)
+        except subprocess.TimeoutExpired:
+            self._end(process)
+            raise EvaluationError(f"timeout after {self._timeout:g} s", process.returncode) from None
+        finally:
+            end_group(process.pid)  # what it may have left in the background
+        if self._ended:
+            raise Ended
+        if process.returncode != 0:
+            raise EvaluationError(f"the command {how_it_ended(process.returncode)}", process.returncode)
+
+    def _read(self, folder: Path, out: IO[bytes]) -> Outcome:
+        if self._command.result is not None:
+            return from_file(folder, self._command.result)
+        lines = [line for line in tail(out).splitlines() if line.strip()]
+        if not lines:
+            raise EvaluationError("the command printed nothing")
+        return from_line(lines[-1].strip(), folder)
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """Ask the whole group to end, and end what has not after a while."""
+        end_group(process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE)
+        end_group(process.pid)
+        process.communicate()
+
+    def end(self) -> None:
+        """End the command; its evaluation raises `Ended`."""
+        with self._lock:
+            self._ended = True
+            process = self._process
+        if process is not None and process.poll() is None:
+            end_group(process.pid)
+
+
+def from_line(line: str, folder: Path) -> Outcome:
+    """The result that a line tells: a number, a JSON object, or the name of a JSON file in the folder."""
+    if _NUMBER.fullmatch(line):
+        return Outcome(float(re.sub("[dD]", "e", line)))  # Fortran writes 1.0D+03
+    if _NO_NUMBER.fullmatch(line):
+        return Outcome(float(line))
+    if line.startswith("{"):
+        return from_json(line, "the last line")
+    if line.endswith(".json"):
+        return from_file(folder, line)
+    raise EvaluationError(f"the last line is no number: {line[:80]!r}")
+
+
+def from_file(folder: Path, name: str) -> Outcome:
+    """The result in a JSON file."""
+    path = folder / name
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise EvaluationError(f"the result file {name!r} is larger than 10 MiB")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or type(error).__name__
+        raise EvaluationError(f"the result file {name!r} cannot be read: {why}") from None
+    return from_json(text, f"the result file {name!r}")
+
+
+def from_json(text: str, what: str) -> Outcome:
+    """The result in a JSON object: `value`, and `constraints` as a list, or as an object with names."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise EvaluationError(f"{what} is no valid JSON") from None
+    if not isinstance(data, dict) or "value" not in data:
+        raise EvaluationError(f"{what} must be a JSON object with 'value'")
+    for key in data.keys() - {"value", "constraints"}:  # anything else may stand there, but no misspelling
+        for name in difflib.get_close_matches(key, ["value", "constraints"], n=1, cutoff=0.8):
+            raise EvaluationError(f"{what} holds {key!r}: did you mean {name!r}?")
+    constraints = data.get("constraints")
+    if isinstance(constraints, dict):
+        constraints = list(constraints.values())
+    numbers = [data["value"], *(constraints if isinstance(constraints, list) else [])]
+    if constraints is not None and not isinstance(constraints, list):
+        raise EvaluationError(f"{what}: 'constraints' must be a list of numbers")
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise EvaluationError(f"{what}: {json.dumps(number)[:40]} is no number")
+    try:
+        return Outcome.of(data["value"], constraints)
+    except TypeError:
+        raise EvaluationError(f"{what}: a number is too large") from None
+
+
+def tail(file: IO[bytes]) -> str:
+    """The end of a file as text."""
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - _TAIL))
+    return file.read().decode("utf-8", "replace")
+
+
+def _keep(folder: Path, where: Path, out: IO[bytes], err: IO[bytes]) -> None:
+    """Move a working folder to where the user can look at it, with what was printed."""
+    with suppress(OSError):
+        for name, file in (("stdout.txt", out), ("stderr.txt", err)):
+            file.seek(0)
+            with open(folder / name, "wb") as copy:
+                shutil.copyfileobj(file, copy)
+        where.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(where, ignore_errors=True)
+        shutil.move(folder, where)

@@ -1,0 +1,181 @@
+"""One pass through the record: what the page needs of it, however long it is."""
+
+from __future__ import annotations
+
+import bisect
+import math
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from ..study.summary import Summary
+from ..study.trial import Session, Snapshot, Trial
+
+T = TypeVar("T")
+
+_MOST_POINTS = 1500
+_MOST_SNAPSHOTS = 400
+_MOST_FAILED = 200
+MOST_RESTARTS = 20
+_BEST = 10
+
+
+class Thinned(Generic[T]):
+    """Evenly chosen items of a stream of unknown length: at most `most`, the first and the last included."""
+
+    def __init__(self, most: int) -> None:
+        """Empty."""
+        self._most, self._stride, self.seen = most - 1, 1, 0
+        self._kept: list[T] = []
+        self._last: list[T] = []
+
+    def add(self, item: T) -> None:
+        """The next item."""
+        if self.seen % self._stride == 0:
+            if len(self._kept) == self._most:
+                del self._kept[1::2]
+                self._stride *= 2
+            if self.seen % self._stride == 0:
+                self._kept.append(item)
+                self._last = []
+                self.seen += 1
+                return
+        self._last = [item]
+        self.seen += 1
+
+    def items(self) -> list[T]:
+        """Those chosen, in their order."""
+        return self._kept + self._last
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What the page shows of trials and snapshots. Each x counts evaluations, from 1.
+
+    Attributes:
+        ids: the number of the trial of each evaluation.
+        points: evenly chosen evaluations.
+        values: every finite value, those that violate constraints included.
+        seconds: how long each evaluation took.
+        failed: where evaluations failed, evenly chosen.
+        improvements: the best feasible trial so far, wherever it changed.
+        best: the ten best trials, feasible ones first.
+        constrained: whether any trial had constraints.
+        snapshots: evenly chosen ones, and where.
+        restarts: where runs after the first began; empty if that would be too many lines.
+        wall: seconds that sessions lasted.
+        busy: share of the workers' time spent in evaluations; None if unknown.
+    """
+
+    ids: array[int]
+    points: list[tuple[int, Trial]]
+    values: array[float]
+    seconds: array[float]
+    failed: list[int]
+    improvements: list[tuple[int, Trial]]
+    best: list[Trial]
+    constrained: bool
+    snapshots: list[tuple[int, Snapshot]]
+    restarts: list[int]
+    wall: float
+    busy: float | None
+
+    def place(self, trial: int) -> int:
+        """How many evaluations there were before a trial."""
+        return bisect.bisect_left(self.ids, trial)
+
+
+class _Clock:
+    """How long sessions lasted and how busy their workers were."""
+
+    def __init__(self, sessions: list[Session]) -> None:
+        self._sessions = sorted(sessions, key=lambda s: s.started)
+        self._starts = [s.started for s in self._sessions]
+        self._last_seen = list(self._starts)
+        self._workers: dict[tuple[int, int], tuple[float, float, float]] = {}  # first start, last end, busy
+
+    def note(self, trial: Trial) -> None:
+        if trial.started is None or not math.isfinite(trial.started):
+            return
+        seconds = trial.seconds if trial.seconds is not None and math.isfinite(trial.seconds) else 0.0
+        end = trial.started + seconds
+        session = bisect.bisect_right(self._starts, trial.started) - 1
+        if session >= 0:
+            self._last_seen[session] = max(self._last_seen[session], end)
+        if trial.worker is not None and seconds > 0:
+            key = session, trial.worker
+            first, last, busy = self._workers.get(key, (trial.started, end, 0.0))
+            self._workers[key] = min(first, trial.started), max(last, end), busy + seconds
+
+    def wall(self) -> float:
+        # a session without an end runs, or died: the record only tells when it was last heard of
+        ends = [
+            seen if s.ended is None else s.ended
+            for s, seen in zip(self._sessions, self._last_seen, strict=True)
+        ]
+        return sum(max(0.0, end - start) for start, end in zip(self._starts, ends, strict=True))
+
+    def busy(self) -> float | None:
+        available = sum(last - first for first, last, _ in self._workers.values())
+        if not 0 < available < math.inf:
+            return None
+        return min(1.0, sum(busy for _, _, busy in self._workers.values()) / available)
+
+
+def gather(summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapshot]) -> Digest:
+    """Read both streams, once."""
+    sign = -1.0 if summary.direction == "maximize" else 1.0
+    ids, values, seconds = array("q"), array("d"), array("d")
+    points, improvements = Thinned[tuple[int, Trial]](_MOST_POINTS), Thinned[tuple[int, Trial]](_MOST_POINTS)
+    failed = Thinned[int](_MOST_FAILED)
+    clock = _Clock(summary.sessions)
+    best: list[tuple[tuple[float, float, int], Trial]] = []
+    best_value, constrained = math.inf, False
+    for trial in trials:
+        clock.note(trial)
+        if trial.status not in ("done", "failed"):
+            continue
+        ids.append(trial.id)
+        x = len(ids)
+        points.add((x, trial))
+        if trial.seconds is not None and 0 <= trial.seconds < math.inf:
+            seconds.append(trial.seconds)
+        if trial.status == "failed":
+            failed.add(x)
+            continue
+        constrained = constrained or bool(trial.constraints) or trial.violation > 0
+        if trial.value is None or not math.isfinite(trial.value):
+            continue
+        values.append(trial.value)
+        key = trial.violation if trial.violation >= 0 else math.inf, sign * trial.value, trial.id
+        if len(best) < _BEST or key < best[-1][0]:
+            bisect.insort(best, (key, trial), key=lambda entry: entry[0])
+            del best[_BEST:]
+        if trial.feasible and sign * trial.value < best_value:
+            best_value = sign * trial.value
+            improvements.add((x, trial))
+
+    chosen = Thinned[tuple[int, Snapshot]](_MOST_SNAPSHOTS)
+    restarts: list[int] = []
+    runs = 0
+    for snapshot in snapshots:
+        x = bisect.bisect_left(ids, snapshot.first)
+        chosen.add((x, snapshot))
+        if snapshot.restarts > runs:
+            runs = snapshot.restarts
+            restarts.append(x)
+    return Digest(
+        ids=ids,
+        points=points.items(),
+        values=values,
+        seconds=seconds,
+        failed=failed.items(),
+        improvements=improvements.items(),
+        best=[trial for _, trial in best],
+        constrained=constrained,
+        snapshots=chosen.items(),
+        restarts=restarts if len(restarts) <= MOST_RESTARTS else [],
+        wall=clock.wall(),
+        busy=clock.busy(),
+    )

@@ -1,0 +1,294 @@
+"""The page around the charts."""
+
+from __future__ import annotations
+
+import statistics
+from importlib import resources
+
+from .._version import __version__
+from ..study.summary import Summary
+from ..study.trial import Trial
+from . import charts
+from .axis import Axis
+from .digest import MOST_RESTARTS, Digest
+from .parts import figure, key, paragraph, section, table
+from .plot import NARROW
+from .words import (
+    NOTHING,
+    clipped,
+    count,
+    date,
+    domain,
+    duration,
+    lines,
+    listed,
+    name,
+    number,
+    parameter,
+    percent,
+    text,
+)
+
+MOST_VARIABLES = 60
+_SAFETY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def page(summary: Summary, digest: Digest, now: float) -> str:
+    """The whole page."""
+    style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+    shown = range(min(len(summary.space), MOST_VARIABLES))
+    body = [
+        _header(summary, digest),
+        "<main>",
+        section("Best point", _best_point(summary)),
+        section("Convergence", _convergence(summary, digest)),
+        section("Path of each variable", _paths(summary, digest, shown)),
+        section("Standard deviations", _deviations(summary, digest, shown)),
+        section("Failures", _failures(summary)),
+        section("Timing", _timing(digest)),
+        section("Best evaluations", _best_evaluations(summary, digest, shown)),
+        "</main>",
+        _foot(summary, now),
+    ]
+    head = (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_SAFETY}">\n'
+        f'<link rel="icon" href="data:,">\n<title>{text(clipped(summary.name, 120))}: study report</title>\n'
+        f"<style>\n{style}</style>\n</head>\n"
+    )
+    return head + "<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
+
+
+def _header(summary: Summary, digest: Digest) -> str:
+    best, failures = summary.best, sum(summary.failures.values())
+    value, below = "none yet", ""
+    if best is not None:
+        value = number(best.value)
+        below = f"trial {best.id}" if best.feasible else f"violated by {number(best.violation)}"
+    share = f"{percent(failures / summary.evaluations)} of all" if failures and summary.evaluations else ""
+    spent = sum(digest.seconds)
+    tiles = [
+        ("best value", value, below, best is not None and not best.feasible),
+        ("evaluations", count(summary.evaluations), count(summary.generations, "generation"), False),
+        ("failures", count(failures), share, failures > 0),
+        ("restarts", count(summary.restarts), "", False),
+        ("from the record", count(summary.repeated), "repeated candidates", False),
+        ("time spent", duration(digest.wall), f"{duration(spent)} in evaluations", False),
+    ]
+    figures = "\n".join(
+        f"<div{' class=warning' if warn else ''}><dt>{label}</dt><dd>{text(big)}"
+        + (f"<small>{text(small)}</small>" if small else "")
+        + "</dd></div>"
+        for label, big, small, warn in tiles
+    )
+    return (
+        f'<header>\n<p class="over">Study report</p>\n<h1>{text(summary.name)}</h1>\n'
+        f'{paragraph(_state(summary), "state")}\n<dl class="tiles">\n{figures}\n</dl>\n</header>'
+    )
+
+
+def _state(summary: Summary) -> str:
+    waiting = len(summary.unfinished)
+    rest = f" {count(waiting, 'candidate')} not yet evaluated." if waiting else ""
+    if not summary.sessions:
+        return "Not started yet." + rest
+    last = summary.sessions[-1]
+    if last.ended is not None or last.stop is not None:
+        when = f"Ended {date(last.ended)}" if last.ended is not None else "Ended"
+        return f"{when}: {last.stop}{rest}" if last.stop else f"{when}, for no recorded reason.{rest}"
+    where = f"{last.host} (process {last.pid}, {count(last.workers, 'worker')})"
+    return f"Running since {date(last.started)} on {where}, unless that process has died.{rest}"
+
+
+def _best_point(summary: Summary) -> str:
+    best, space = summary.best, summary.space
+    if best is None:
+        intro = "No evaluation has given a value yet. The variables:"
+    elif best.feasible:
+        intro = f"Trial {best.id}, value {number(best.value)}."
+    else:
+        intro = (
+            f"No feasible point has been found. Trial {best.id} violates least: "
+            f"value {number(best.value)}, violated by {number(best.violation)}."
+        )
+    rows = [
+        (
+            text(name(space, i)),
+            NOTHING if best is None else text(parameter(space, best.params, i)),
+            text(domain(variable)),
+        )
+        for i, variable in enumerate(space.variables)
+    ]
+    tables = [table("Best point", ["variable", "best", "domain"], rows, numeric=[1])]
+    if best is not None and best.constraints:
+        marks = [
+            '<span class="good">✓ satisfied</span>' if c <= 0 else '<span class="bad">✗ violated</span>'
+            for c in best.constraints
+        ]
+        constraints = [
+            (str(i), number(c), mark)
+            for i, (c, mark) in enumerate(zip(best.constraints, marks, strict=True), start=1)
+        ]
+        head = ["constraint", "value", "state (at most 0)"]
+        tables.append(table("Constraints of the best point", head, constraints, numeric=[1]))
+    return paragraph(intro) + '\n<div class="beside">\n' + "\n".join(tables) + "\n</div>"
+
+
+def _convergence(summary: Summary, digest: Digest) -> str:
+    if not digest.ids:
+        return paragraph("No evaluation yet.")
+    if not len(digest.values):
+        return paragraph("No evaluation has given a value.")
+    y = charts.value_axis(digest)
+    done = [t for _, t in digest.points if t.status == "done" and t.value is not None]
+    signs = key(
+        [
+            ("value", "feasible value", any(t.feasible for t in done)),
+            ("violated", "value that violates constraints", any(not t.feasible for t in done)),
+            ("best", "best so far", bool(digest.improvements)),
+            ("foot", "failed", bool(digest.failed)),
+            ("restart", "restart", bool(digest.restarts)),
+        ]
+    )
+    return figure(
+        lambda size: charts.convergence(summary, digest, y, size), signs, text(_caption(summary, digest, y))
+    )
+
+
+def _caption(summary: Summary, digest: Digest, y: Axis) -> str:
+    better = "Higher" if summary.direction == "maximize" else "Lower"
+    words = f"{better} is better."
+    beyond = sum(not y.holds(v) for v in digest.values)
+    if beyond:
+        words += f" {count(beyond, 'value')} beyond the range of most, drawn on the edge."
+    if len(digest.ids) > len(digest.points):
+        words += f" Dots are a selection of {count(len(digest.points))}, evenly spread."
+    if sum(summary.failures.values()) > len(digest.failed) > 0:
+        words += f" Marks of failures are a selection of {count(len(digest.failed))}."
+    if summary.restarts > MOST_RESTARTS:
+        words += " Restarts are too many to be drawn."
+    return words
+
+
+def _paths(summary: Summary, digest: Digest, shown: range) -> str:
+    if not digest.ids and not digest.snapshots:
+        return paragraph("Nothing has been tried yet.")
+    figures = []
+    free = [i for i in shown if not summary.space.variables[i].fixed]
+    for i in free:
+        best = NOTHING if summary.best is None else parameter(summary.space, summary.best.params, i)
+        scale = ", log scale" if summary.space.variables[i].log else ""
+        label = f"<b>{text(clipped(name(summary.space, i), 80))}</b>{scale}"
+        title = f"<span>{label}</span> <span>best {text(best)}</span>"
+        chart = charts.variable(summary, digest, i, len(free))
+        figures.append(f"<figure><figcaption>{title}</figcaption>{chart}</figure>")
+    done = [t for _, t in digest.points if t.status == "done"]
+    signs = key(
+        [
+            ("value", "tried", True),
+            ("violated", "violates constraints", any(t.violation for t in done)),
+            ("failed", "failed", bool(digest.failed)),
+            ("mean", "middle of the search ± one standard deviation", bool(digest.snapshots)),
+            ("ring", "best", summary.best is not None),
+            ("restart", "restart", bool(digest.restarts)),
+        ]
+    )
+    more = _left_out(summary, shown)
+    if len(free) < len(shown):
+        fixed = ", ".join(clipped(name(summary.space, i), 40) for i in shown if i not in free)
+        more += paragraph(f"Fixed, and not drawn: {fixed}.", "quiet")
+    return f'{signs}{more}\n<div class="small">\n' + "\n".join(figures) + "\n</div>"
+
+
+def _left_out(summary: Summary, shown: range) -> str:
+    if len(shown) == len(summary.space):
+        return ""
+    return paragraph(f"The first {len(shown)} of {count(len(summary.space))} variables.")
+
+
+def _deviations(summary: Summary, digest: Digest, shown: range) -> str:
+    if not charts.deviations(summary, digest, shown, NARROW):
+        return paragraph("Nothing has been recorded yet.")
+    caption = "Each variable's standard deviation, divided by its first one: how far the search has narrowed."
+    many = len(shown) > charts.MOST_LINES_WITH_NAMES
+    hint = " Names appear under the pointer." if many else ""
+    return _left_out(summary, shown) + figure(
+        lambda size: charts.deviations(summary, digest, shown, size), caption=caption + hint
+    )
+
+
+def _failures(summary: Summary) -> str:
+    if not summary.failures:
+        return paragraph("No evaluation has failed.")
+    total = max(1, summary.evaluations)
+    rows = [(text(clipped(why, 2000)), count(n), percent(n / total)) for why, n in summary.failures.items()]
+    head = ["reason", "how often", "share of evaluations"]
+    parts = [table("Reasons for failures", head, rows, numeric=[1, 2])]
+    if summary.last_failure is not None:
+        parts.append(_last_failure(summary.last_failure))
+    return "\n".join(parts)
+
+
+def _last_failure(trial: Trial) -> str:
+    facts = [f"Trial {trial.id}"]
+    if trial.reason:
+        facts.append(clipped(trial.reason, 2000).rstrip("."))
+    if trial.exit_code is not None:
+        facts.append(f"exit code {trial.exit_code}")
+    if trial.attempts > 1:
+        facts.append(f"{count(trial.attempts)} attempts")
+    output = f'<pre tabindex="0">{lines(trial.stderr)}</pre>' if trial.stderr else ""
+    params = f'<p class="params">{text(clipped(listed(trial.params), 4000))}</p>'
+    return f"<h3>Last failure</h3>\n{paragraph('; '.join(facts) + '.')}\n{params}\n{output}"
+
+
+def _timing(digest: Digest) -> str:
+    seconds = digest.seconds
+    if not len(seconds):
+        return paragraph("No evaluation has been timed yet.")
+    rate = 3600 * len(digest.ids) / digest.wall if digest.wall > 0 else None
+    hourly = NOTHING if rate is None else f"{rate:.3g}" if rate < 99.95 else f"{rate:,.0f}"
+    head = ["timed", "median", "mean", "longest", "workers busy", "evaluations per hour"]
+    row = [
+        count(len(seconds)),
+        duration(statistics.median(seconds)),
+        duration(sum(seconds) / len(seconds)),
+        duration(max(seconds)),
+        NOTHING if digest.busy is None else percent(digest.busy),
+        hourly,
+    ]
+    chart = figure(lambda size: charts.timing(digest, size))
+    return chart + "\n" + table("Timing", head, [row], numeric=range(len(head)))
+
+
+def _best_evaluations(summary: Summary, digest: Digest, shown: range) -> str:
+    if not digest.best:
+        return paragraph("No evaluation has given a value yet.")
+    space = summary.space
+    violation = ["violated by"] if digest.constrained else []
+    head = ["trial", "value", *violation, *(clipped(name(space, i), 40) for i in shown)]
+    rows = [
+        [
+            str(trial.id),
+            number(trial.value),
+            *([number(trial.violation) if trial.violation else NOTHING] if digest.constrained else []),
+            *(text(parameter(space, trial.params, i)) for i in shown),
+        ]
+        for trial in digest.best
+    ]
+    return _left_out(summary, shown) + table("Best evaluations", head, rows, numeric=range(len(head)))
+
+
+def _foot(summary: Summary, now: float) -> str:
+    facts = [
+        ("strategy", summary.strategy),
+        ("seed", NOTHING if summary.seed is None else str(summary.seed)),
+        ("population", count(summary.population)),
+        ("direction", summary.direction + (", noisy" if summary.noisy else "")),
+        ("created", date(summary.created)),
+        ("saltus", __version__),
+        ("report", date(now)),
+    ]
+    items = "\n".join(f"<div><dt>{label}</dt><dd>{text(fact)}</dd></div>" for label, fact in facts)
+    return f"<footer>\n<dl>\n{items}\n</dl>\n</footer>"

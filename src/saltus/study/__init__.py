@@ -1,0 +1,346 @@
+"""A study on disk: what is optimised, everything that was tried, and how to go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .._version import __version__
+from ..evaluation import EvaluationError, Objective, Outcome, Run
+from ..loop import Callback, Loop
+from ..minimize import check_limits, stopping
+from ..optimizer import DEFAULT_STRATEGY, Optimizer
+from ..progress import Progress
+from ..result import History, Result
+from ..space import PerVariable, Space
+from ..workers import Evaluator, evaluating, worker_count
+from .errors import LockedError, RecordError, SettingsError, StudyError
+from .interrupts import interruptible
+from .lock import Lock
+from .log import OVER, RecordLog, end_leftover, reset
+from .record import Head, Record
+from .summary import Summary, history_rows, summarise
+from .trial import Session, Snapshot, Trial
+
+__all__ = [
+    "LockedError",
+    "RecordError",
+    "SettingsError",
+    "Snapshot",
+    "Study",
+    "StudyError",
+    "Summary",
+    "Trial",
+]
+
+Direction = Literal["minimize", "maximize"]
+
+
+class Study:
+    """A search whose every step is on disk: it can be stopped, killed, continued and looked at.
+
+    >>> import tempfile
+    >>> from saltus import Float, Int, Space
+    >>> space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
+    >>> path = tempfile.mkdtemp() + "/bowl.db"
+    >>> study = Study.create(path, space, seed=1)
+    >>> result = study.optimize(lambda p: (p["x"] - 1) ** 2 + (p["k"] - 7) ** 2, budget=200)
+    >>> Study.open(path).best.params["k"]
+    7
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Use `Study.create` or `Study.open`."""
+        self.path = path
+        with self._reading() as record:
+            self.head = record.head
+        try:
+            self.space = Space.from_plain(json.loads(self.head.space))
+        except Exception as error:  # whatever a foreign file may hold
+            raise RecordError(f"{path}: the record is damaged: its space cannot be read ({error})") from error
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        space: Space,
+        *,
+        name: str | None = None,
+        direction: Direction = "minimize",
+        strategy: str = DEFAULT_STRATEGY,
+        population: int | None = None,
+        mean: PerVariable = None,
+        sigma: PerVariable = None,
+        seed: int | None = None,
+        noisy: bool = False,
+    ) -> Study:
+        """Begin a study in a new file.
+
+        Args:
+            path: the record, an SQLite file; by custom its name ends in `.db`.
+            space: the variables.
+            name: a title; default the file's name.
+            direction: "minimize" or "maximize".
+            strategy, population, mean, sigma: as for `Optimizer`.
+            seed: a whole number; by default one is drawn, and recorded.
+            noisy: if the objective gives another value each time, evaluate points that repeat again
+                instead of answering them from the record.
+        """
+        path = Path(path)
+        if direction not in ("minimize", "maximize"):
+            raise ValueError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
+        if seed is None:
+            seed = int(np.random.SeedSequence().generate_state(1)[0])
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
+            raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, got {seed!r}")
+        optimizer = Optimizer(
+            space, strategy=strategy, population=population, mean=mean, sigma=sigma, seed=int(seed)
+        )
+        head = Head(
+            name=path.stem if name is None else name,
+            space=json.dumps(space.to_plain()),
+            direction=direction,
+            strategy=strategy,
+            population=optimizer.population,
+            seed=int(seed),
+            noisy=int(noisy),
+            created=time.time(),
+            version=__version__,
+        )
+        lock = Lock(path)
+        try:
+            if Record.is_made(path):
+                raise RecordError(
+                    f"{path}: there is something already; Study.open opens it, another name begins anew"
+                )
+            Record.create(path, head, json.dumps(optimizer.state(), allow_nan=False)).close()
+        finally:
+            lock.release()
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Study:
+        """A study that exists; it may be running elsewhere, and can be looked at meanwhile."""
+        return cls(Path(path))
+
+    @property
+    def maximize(self) -> bool:
+        """Whether larger is better."""
+        return self.head.direction == "maximize"
+
+    @property
+    def _sign(self) -> float:
+        return -1.0 if self.maximize else 1.0
+
+    def optimize(
+        self,
+        fun: Objective,
+        *,
+        budget: int | None = None,
+        target: float | None = None,
+        max_seconds: float | None = None,
+        workers: int = 1,
+        executor: Executor | None = None,
+        timeout: float | None = None,
+        retries: int = 0,
+        callback: Callback | None = None,
+        progress: bool = False,
+    ) -> Result:
+        """Go on until the study has its budget of evaluations or its target.
+
+        Args:
+            fun: as for `minimize`; an exception counts as a failed evaluation, with its traceback on record.
+            budget: evaluations of the whole study, those of earlier sessions included.
+            timeout: end an evaluation after so many seconds, with all processes that it started. It then
+                runs in a worker process, also with `workers=1`.
+            retries: try an evaluation that failed so many times again; a value of NaN is not tried again.
+            target, max_seconds, workers, executor, callback, progress: as for `minimize`. The results that
+                `callback` gets have no history.
+
+        The first Ctrl-C waits for running evaluations, the second ends them; the record is whole either way.
+        """
+        if not callable(fun):
+            raise TypeError(f"fun must be callable, got {type(fun).__name__}")
+        check_evaluations(timeout, retries)
+        where = evaluating(fun, workers, executor, timeout, retries)
+        name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
+        count = 1 if executor is not None else worker_count(workers)
+        budget = 1000 * self.space.dimension if budget is None else budget
+        result = self.run(
+            where,
+            f"python {name}",
+            workers=count,
+            budget=budget,
+            target=target,
+            max_seconds=max_seconds,
+            callback=callback,
+            bar=Progress(int(budget) if progress else None),
+        )
+        return result
+
+    def run(
+        self,
+        where: AbstractContextManager[Evaluator],
+        objective: str,
+        *,
+        workers: int,
+        budget: int,
+        target: float | None = None,
+        max_seconds: float | None = None,
+        callback: Callback | None = None,
+        bar: Progress | None = None,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> Result:
+        """`optimize` with evaluations of any kind; `say` is told what happens besides."""
+        check_limits(budget, target, max_seconds)
+        with ExitStack() as stack:
+            record, optimizer = stack.enter_context(self._writing())
+            bar = stack.enter_context(bar or Progress(None))
+            for line in _tidied(record, optimizer):
+                say(line)
+            log = RecordLog(record, optimizer)
+            loop = Loop(
+                optimizer,
+                log,
+                budget=budget,
+                target=target,
+                max_seconds=max_seconds,
+                maximize=self.maximize,
+                on_error="infeasible",
+            )
+            evaluator = stack.enter_context(where)
+            number = record.begin_session(
+                Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None), objective
+            )
+            with interruptible(loop, evaluator, say):
+                stop = loop.run(evaluator, stopping(callback, lambda _: loop.result(None, History())), bar)
+                log.close()
+                record.end_session(number, time.time(), stop.value)
+            return loop.result(stop, History(list(history_rows(self.head.direction, record.trials()))))
+
+    def ask(self, count: int | None = None) -> list[Trial]:
+        """The next trials to evaluate by hand: the rest of the generation, or so many.
+
+        If all are out, the list is empty: `tell` what is missing first. Points that the record can answer are
+        not asked.
+        """
+        with self._writing() as (record, optimizer):
+            log = RecordLog(record, optimizer)
+            out: list[Trial] = []
+            while count is None or len(out) < count:
+                for candidate, run in log.known():
+                    log.heard(candidate, run)
+                    optimizer.tell(candidate, self._sign * run.told.value, run.told.violation)
+                if optimizer.stop is not None and optimizer.between_generations:
+                    optimizer.restart()
+                new = optimizer.ask(None if count is None else count - len(out))
+                log.add(new)
+                out += [record.trial(c.id) for c in new if not log.knows(c)]
+                if not new or log.stop is not None or (count is None and out):
+                    break
+            return out
+
+    def tell(
+        self,
+        trial: int,
+        value: float | None = None,
+        constraints: Any = None,
+        *,
+        failed: str | None = None,
+    ) -> Trial:
+        """The value of a trial that `ask` gave, or the reason why there is none."""
+        if (value is None) == (failed is None):
+            raise ValueError("tell takes a value, or failed= and a reason: exactly one of them")
+        outcome: Outcome | EvaluationError
+        outcome = Outcome.of(value, constraints) if failed is None else EvaluationError(failed)
+        with self._writing() as (record, optimizer):
+            waiting = [c for c in optimizer.pending if record.trial(c.id).status not in OVER]
+            candidate = next((c for c in waiting if c.id == trial), None)
+            if candidate is None:
+                numbers = ", ".join(str(c.id) for c in waiting) or "none"
+                raise StudyError(f"trial {trial} is not waiting for a value; these are: {numbers}")
+            RecordLog(record, optimizer).heard(candidate, Run(outcome))
+            return record.trial(trial)
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial: feasible if there is one, else the least violated; None before the first value."""
+        return self.summary().best
+
+    def trials(self) -> Iterator[Trial]:
+        """All trials in the order asked, one at a time."""
+        with self._reading() as record:
+            yield from record.trials()
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """Where the search was looking, generation by generation."""
+        with self._reading() as record:
+            yield from record.snapshots()
+
+    def last_objective(self) -> str | None:
+        """What the last session evaluated, as a phrase."""
+        with self._reading() as record:
+            return record.last_objective()
+
+    def summary(self) -> Summary:
+        """The state of the study, from its whole record."""
+        with self._reading() as record:
+            return summarise(self.head, self.space, record.trials(), record.snapshots(), record.sessions())
+
+    @contextmanager
+    def _reading(self) -> Iterator[Record]:
+        record = Record(self.path, write=False)
+        try:
+            yield record
+        finally:
+            record.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[tuple[Record, Optimizer]]:
+        """The record and its optimizer, for this process alone."""
+        lock = Lock(self.path)
+        try:
+            record = Record(self.path, write=True)
+            try:
+                yield record, self._optimizer(record)
+            finally:
+                record.close()
+        finally:
+            lock.release()
+
+    def _optimizer(self, record: Record) -> Optimizer:
+        try:
+            return Optimizer.restore(json.loads(record.state()[2]), self.space)
+        except StudyError:
+            raise
+        except Exception as error:  # whatever a foreign file may hold
+            raise RecordError(f"{self.path}: the optimizer's state cannot be read: {error}") from error
+
+
+def check_evaluations(timeout: Any, retries: Any) -> None:
+    """A clear error for a timeout or a number of retries that is none."""
+    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if timeout is not None and not (number and timeout > 0):
+        raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}")
+    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+        raise ValueError(f"retries must be a whole number, 0 or more, got {retries!r}")
+
+
+def _tidied(record: Record, optimizer: Optimizer) -> Iterator[str]:
+    """End and take back what a session that died left running."""
+    left = [t for c in optimizer.pending if (t := record.trial(c.id)).status == "running"]
+    ended = [trial.id for trial in left if end_leftover(record.process(trial.id))]
+    if left:
+        record.put(map(reset, left))
+        yield f"the last session died with {len(left)} evaluations running; they are done again"
+    if ended:
+        yield f"ended what it had left running: trials {', '.join(map(str, ended))}"

@@ -1,0 +1,35 @@
+"""What Ctrl-C does to a study that is running."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from ..loop import Loop
+from ..workers import Evaluator
+
+
+@contextmanager
+def interruptible(loop: Loop, evaluator: Evaluator, say: Callable[[str], None]) -> Iterator[None]:
+    """Ctrl-C waits for what is running; a second one, or a request to terminate, ends it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the business of the main thread
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        again = loop.interrupted
+        loop.interrupt()
+        if number == signal.SIGINT and not again:
+            say("waiting for running evaluations; Ctrl-C again ends them")
+        else:
+            evaluator.end()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

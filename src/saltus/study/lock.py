@@ -1,0 +1,81 @@
+"""One process at a time may write to a record.
+
+The lock is one of the operating system on a file beside the record: it ends with the process that holds it,
+however that ends, so there are no stale locks. The file says who holds it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from .errors import LockedError, RecordError
+
+if os.name == "posix":
+    import fcntl
+
+    def _try_lock(file: IO[Any]) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+else:  # pragma: no cover
+    import msvcrt
+
+    def _try_lock(file: IO[Any]) -> None:
+        file.seek(1 << 30)  # a byte far behind the text: what is locked cannot be read
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+
+
+class Lock:
+    """Held from `Lock(...)` to `release()`."""
+
+    def __init__(self, record: Path) -> None:
+        """Take the lock of a record, or say who holds it."""
+        self._path = record.with_name(record.name + ".lock")
+        while True:
+            try:
+                self._file = open(self._path, "a+", encoding="utf-8")  # noqa: SIM115  (held open)
+            except OSError as error:
+                raise RecordError(f"{record}: cannot write beside it ({error.strerror})") from error
+            try:
+                _try_lock(self._file)
+            except OSError:
+                holder = self._holder()
+                self._file.close()
+                raise LockedError(
+                    f"{record}: this study is being run by {holder}; wait for it, or stop it first"
+                ) from None
+            if self._is_still_there():
+                break
+            self._file.close()  # its last holder removed the file in between
+        mine = {"process": os.getpid(), "host": socket.gethostname(), "since": time.time()}
+        with suppress(OSError):  # a full disk does not unlock it
+            self._file.seek(0)
+            self._file.truncate()
+            json.dump(mine, self._file)
+            self._file.flush()
+
+    def _is_still_there(self) -> bool:
+        try:
+            return os.path.samestat(os.stat(self._path), os.fstat(self._file.fileno()))
+        except OSError:
+            return False
+
+    def _holder(self) -> str:
+        with suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
+            self._file.seek(0)
+            who = json.loads(self._file.read(1000))
+            since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(who["since"]))
+            return f"process {int(who['process'])} on {who['host']} since {since}"
+        return "another process"
+
+    def release(self) -> None:
+        """Give it back; the file goes too."""
+        if not self._file.closed:
+            with suppress(OSError):
+                self._path.unlink()
+            self._file.close()

@@ -1,0 +1,283 @@
+"""How the loop remembers in a record: what is asked before it is evaluated, what is known as it comes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..candidates import Candidate
+from ..evaluation import EvaluationError, Outcome, Run
+from ..loop import HistoryRow
+from ..optimizer import Optimizer
+from ..result import Stop
+from ..space import Space
+from ..workers import Job, Settled, end_group
+from .errors import RecordError
+from .record import Record
+from .trial import Snapshot, Trial
+
+# So many evaluations in a row that failed stop a study in which none has ever succeeded ...
+FAILURES_AT_FIRST = 20
+# ... and so many one that had worked: the search is not to learn from a simulator that is down.
+FAILURES_LATER = 100
+# Candidates in a row that were all known, for each dimension: nothing new is to be expected then.
+REPEATS_IN_A_ROW = 200
+OVER = ("done", "failed")  # evaluated
+LONGEST_STDERR = 4000
+LONGEST_REASON = 300
+
+
+class RecordLog:
+    """The log of one session."""
+
+    def __init__(self, record: Record, optimizer: Optimizer) -> None:
+        """Go on where the record ends."""
+        self._record, self._optimizer = record, optimizer
+        self._points = count_points(optimizer.space)
+        self._answers = not record.head.noisy
+        self._trials: dict[int, Trial] = {}  # of the generation under way
+        self._first: dict[str, int] = {}  # of each point in it, the first trial
+        self._asked, evaluations, _ = record.state()
+        self._generation = optimizer.generation - 1
+        for candidate in optimizer.pending:
+            self._generation = optimizer.generation
+            trial = record.trial(candidate.id)
+            if trial.params != as_plain(candidate.params):
+                raise RecordError(f"{record.path}: trial {trial.id} does not fit the optimizer's state")
+            self._remember(trial)
+            evaluations += trial.status in OVER
+        self.evaluations = evaluations
+        self._succeeded = optimizer.best is not None
+        self._failures_in_a_row = self._repeats_in_a_row = 0
+
+    @property
+    def stop(self) -> Stop | None:
+        """Everything fails, or everything is known."""
+        limit = FAILURES_LATER if self._succeeded else FAILURES_AT_FIRST
+        if self._failures_in_a_row >= limit:
+            return Stop.FAILING
+        known = self._repeats_in_a_row >= REPEATS_IN_A_ROW * self._optimizer.space.dimension
+        if known or (self._answers and self.evaluations >= self._points):
+            return Stop.EXHAUSTED
+        return None
+
+    def knows(self, candidate: Candidate) -> bool:
+        """Whether it has an outcome, or needs none because the same point has or will have one."""
+        trial = self._trials.get(candidate.id)
+        return trial is not None and (trial.repeats is not None or trial.status in OVER)
+
+    def begin(
+        self, optimizer: Optimizer, candidates: list[Candidate], submit: Callable[[Candidate], Job]
+    ) -> Iterable[Job]:
+        """Write down what is asked and who asked it; then begin what nobody has evaluated."""
+        self.add([c for c in candidates if c.id >= self._asked])
+        jobs: dict[int, Job] = {}
+        for candidate in candidates:
+            trial = self._trials[candidate.id]
+            if trial.status in (*OVER, "repeated"):
+                jobs[trial.id] = Settled(run_of(trial))
+            elif trial.repeats is not None:
+                first = jobs.get(trial.repeats)
+                jobs[trial.id] = first or Settled(run_of(self._record.trial(trial.repeats)))
+            else:
+                jobs[trial.id] = submit(candidate)
+        return jobs.values()
+
+    def add(self, new: list[Candidate]) -> None:
+        """Write down candidates, and the optimizer that asked them."""
+        if not new:
+            return
+        optimizer = self._optimizer
+        snapshot = None
+        if optimizer.generation > self._generation:  # asked for the first time
+            self._generation = optimizer.generation
+            self._trials.clear()
+            self._first.clear()
+            where = (tuple(np.asarray(v).tolist()) for v in (optimizer.mean, optimizer.sd))
+            snapshot = Snapshot(self._generation, new[0].id, optimizer.restarts, *where)
+        trials = [self._trial(candidate) for candidate in new]
+        state = json.dumps(optimizer.state(), allow_nan=False)
+        self._record.add(trials, snapshot, self.evaluations - self._told_of_this(), state)
+        self._asked = new[-1].id + 1
+
+    def _told_of_this(self) -> int:
+        """Evaluations of this generation that are known: `__init__` counts the pending ones again."""
+        pending = {c.id for c in self._optimizer.pending}
+        return sum(t.status in OVER for t in self._trials.values() if t.id in pending)
+
+    def _trial(self, candidate: Candidate) -> Trial:
+        """The trial of a new candidate; if the point is known, it says whose outcome is its own."""
+        params = as_plain(candidate.params)
+        trial = Trial(candidate.id, self._generation, params, "asked")
+        same = None
+        if self._answers:
+            here = self._first.get(json.dumps(params))
+            same = self._record.find(params) if here is None else self._trials[here]
+        self._repeats_in_a_row = 0 if same is None else self._repeats_in_a_row + 1
+        if same is not None:
+            trial = replace(trial, repeats=same.id)
+            if same.status in OVER:
+                trial = repeated(trial, same)
+        self._remember(trial)
+        return trial
+
+    def _remember(self, trial: Trial) -> None:
+        self._trials[trial.id] = trial
+        if trial.repeats is None:
+            self._first.setdefault(json.dumps(trial.params), trial.id)
+
+    def known(self) -> Iterator[tuple[Candidate, Run]]:
+        """The candidates that are pending though their outcome is known, for who goes on by hand."""
+        for candidate in self._optimizer.pending:
+            trial = self._trials[candidate.id]
+            if trial.repeats is not None:
+                trial = self._trials.get(trial.repeats) or self._record.trial(trial.repeats)
+            if trial.status in OVER:
+                yield candidate, run_of(trial)
+
+    def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
+        """An evaluation is running."""
+        trial = replace(self._trials[candidate.id], status="running", worker=worker, started=time.time())
+        self._record.put_running(trial, identity(process))
+        self._trials[trial.id] = trial
+
+    def heard(self, candidate: Candidate, run: Run) -> None:
+        """An outcome is known."""
+        trial = self._trials[candidate.id]
+        if trial.status in (*OVER, "repeated"):
+            return  # it was in the record
+        if trial.repeats is not None:
+            self._put(repeated(trial, self._trials.get(trial.repeats) or self._record.trial(trial.repeats)))
+            return
+        trial = with_outcome(trial, run)
+        self._put(trial)
+        self.evaluations += 1
+        if trial.status == "failed":
+            self._failures_in_a_row += 1
+        else:
+            self._succeeded, self._failures_in_a_row = True, 0
+
+    def _put(self, trial: Trial) -> None:
+        self._record.put([trial])
+        self._trials[trial.id] = trial
+
+    def told(self, row: HistoryRow) -> None:
+        """Nothing to do: it is all in the trials."""
+
+    def close(self) -> None:
+        """What was running is not any more: it is to be evaluated again."""
+        self._record.put(reset(t) for t in self._trials.values() if t.status == "running")
+        self._trials = {i: reset(t) if t.status == "running" else t for i, t in self._trials.items()}
+
+
+def reset(trial: Trial) -> Trial:
+    """A trial whose evaluation was ended before it gave anything."""
+    return replace(trial, status="asked", worker=None, started=None)
+
+
+def repeated(trial: Trial, same: Trial) -> Trial:
+    """The trial answered with the outcome of another one."""
+    fields = ("value", "violation", "constraints", "reason")
+    return replace(trial, status="repeated", repeats=same.id, **{f: getattr(same, f) for f in fields})
+
+
+def with_outcome(trial: Trial, run: Run) -> Trial:
+    """The trial with what its evaluation gave."""
+    about: dict[str, Any] = {"attempts": run.attempts}
+    if run.worker is not None:
+        about["worker"] = run.worker
+    if math.isfinite(run.started):
+        about.update(started=run.started, seconds=run.seconds)
+    outcome = run.outcome
+    if isinstance(outcome, Outcome):
+        value = outcome.value + 0.0 if math.isfinite(outcome.value) else None  # SQLite has no -0.0
+        about["constraints"] = outcome.constraints
+        if outcome.trouble is not None:
+            return replace(trial, status="failed", reason=outcome.trouble, **about)
+        return replace(trial, status="done", value=value, violation=outcome.violation, **about)
+    if isinstance(outcome, EvaluationError):
+        about.update(exit_code=outcome.exit_code, stderr=clean(outcome.stderr, LONGEST_STDERR))
+        return replace(trial, status="failed", reason=_shortened(outcome.reason), **about)
+    notes = getattr(outcome, "__notes__", None) or traceback.format_exception(outcome)
+    about["stderr"] = clean("\n".join(notes), LONGEST_STDERR)
+    return replace(trial, status="failed", reason=_shortened(f"{type(outcome).__name__}: {outcome}"), **about)
+
+
+def run_of(trial: Trial) -> Run:
+    """The evaluation of a trial that is over, as the loop knows it."""
+    if trial.status == "failed" or trial.reason is not None:
+        return Run(EvaluationError(trial.reason or "failed"))
+    value = math.nan if trial.value is None else trial.value
+    return Run(Outcome(value, trial.violation, trial.constraints))
+
+
+def as_plain(params: Any) -> Any:
+    """Params as they come back from JSON."""
+    if isinstance(params, np.ndarray):
+        return params.tolist()
+    return {name: _plain_number(v) for name, v in params.items()}
+
+
+def _plain_number(value: Any) -> bool | int | float:
+    if isinstance(value, bool | int | float):
+        return value
+    return int(value) if isinstance(value, Integral) else float(value)
+
+
+def count_points(space: Space) -> float:
+    """How many different points there are.
+
+    >>> from saltus import Bool, Float, Int
+    >>> count_points(Space({"a": Int(0, 9), "b": Bool()})), count_points(Space({"x": Float(0, 1)}))
+    (20, inf)
+    """
+    free = [v for v in space.variables if not v.fixed]
+    if not all(v.discrete for v in free):
+        return math.inf
+    grids = (v.grid() for v in free)
+    return math.prod(grid[2] if isinstance(grid, tuple) else len(grid) for grid in grids)
+
+
+def clean(text: str | None, longest: int) -> str | None:
+    """The tail of a text, without what a database or a terminal cannot show."""
+    if text is None:
+        return None
+    kept = text.strip()[-longest:].encode("utf-8", "replace").decode("utf-8")
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in kept)
+
+
+def _shortened(reason: str) -> str:
+    line = " ".join(str(clean(reason, len(reason))).split())
+    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def identity(process: int | None) -> str | None:
+    """A process and when it began, so that another one with the same number is not taken for it."""
+    if process is None:
+        return None
+    with suppress(OSError, IndexError):
+        stat = Path(f"/proc/{process}/stat").read_text()
+        return f"{process} {stat.rpartition(')')[2].split()[19]}"
+    return None
+
+
+def end_leftover(process: str | None) -> bool:
+    """End an evaluation that a dead session left running; whether there was one."""
+    if process is None:
+        return False
+    number = int(process.split()[0])
+    if identity(number) != process or number == os.getpid():
+        return False
+    end_group(number)
+    return True

@@ -1,0 +1,434 @@
+"""The record: one SQLite file that holds a study, readable with any SQLite client (docs/record.md).
+
+Everything is written in transactions that either happened or did not: a process that is killed loses
+nothing. Outcomes are also forced to the disk at once, or, if they come faster, every SYNC_INTERVAL: so much may
+be paid again when the power fails. Each row has a checksum: a damaged file is never read as something else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import sqlite3
+import time
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from .errors import RecordError
+from .trial import Session, Snapshot, Trial
+
+APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
+VERSION = 1
+SYNC_INTERVAL = 0.05  # seconds
+
+SCHEMA = """
+CREATE TABLE study (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    name TEXT NOT NULL,
+    space TEXT NOT NULL,        -- JSON: the names of the variables, and one object for each
+    direction TEXT NOT NULL,    -- minimize or maximize
+    strategy TEXT NOT NULL,
+    population INTEGER NOT NULL,
+    seed INTEGER,
+    noisy INTEGER NOT NULL,     -- 1: a point that repeats is evaluated again
+    created REAL NOT NULL,      -- seconds since 1970, like all times
+    version TEXT NOT NULL,      -- of Saltus
+    checksum INTEGER NOT NULL
+);
+CREATE TABLE trials (
+    id INTEGER PRIMARY KEY,     -- from 0, in the order asked
+    generation INTEGER NOT NULL,
+    params TEXT NOT NULL,       -- JSON: what the objective gets
+    status TEXT NOT NULL,       -- asked, running, done, failed or repeated
+    value REAL,
+    violation REAL NOT NULL,    -- sum of the violated constraints
+    constraints TEXT,           -- JSON: a list of numbers; above 0 is violated
+    reason TEXT,                -- why it failed
+    repeats INTEGER,            -- the trial that answered this one
+    attempts INTEGER NOT NULL,
+    exit_code INTEGER,          -- negative: the signal
+    stderr TEXT,                -- its tail
+    worker INTEGER,
+    started REAL,
+    seconds REAL,
+    process TEXT,               -- while it is running: which process
+    point BLOB NOT NULL,        -- hash of params, to find repeats
+    checksum INTEGER NOT NULL
+);
+CREATE INDEX trials_point ON trials (point);
+CREATE TABLE generations (
+    generation INTEGER PRIMARY KEY,
+    first INTEGER NOT NULL,     -- its first trial
+    restarts INTEGER NOT NULL,
+    mean TEXT NOT NULL,         -- JSON: the Gaussian's mean and standard deviations
+    sd TEXT NOT NULL,
+    checksum INTEGER NOT NULL
+);
+CREATE TABLE state (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    trials INTEGER NOT NULL,        -- how many there were ...
+    evaluations INTEGER NOT NULL,   -- ... and how many had been evaluated when this was written
+    optimizer TEXT NOT NULL,        -- JSON: Optimizer.state()
+    checksum INTEGER NOT NULL
+);
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY,
+    started REAL NOT NULL,
+    ended REAL,
+    host TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    workers INTEGER NOT NULL,
+    stop TEXT,                  -- why it ended
+    objective TEXT NOT NULL,    -- what was evaluated
+    checksum INTEGER NOT NULL
+);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a study is, from the beginning to the end: the row of the table `study`."""
+
+    name: str
+    space: str
+    direction: str
+    strategy: str
+    population: int
+    seed: int | None
+    noisy: int
+    created: float
+    version: str
+
+
+class Record:
+    """A connection to the file."""
+
+    def __init__(self, path: Path, *, write: bool) -> None:
+        """Open a file that is a record; `create` makes one."""
+        self.path = path
+        self._synced = -math.inf
+        if not path.is_file():
+            raise RecordError(f"{path}: there is no record; `saltus run` or Study.create makes one")
+        self._db = _connected(path, write)
+        try:
+            with self._reading():
+                self._check_header()
+            self.head = self._head()
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def create(cls, path: Path, head: Head, state: str) -> Record:
+        """Write an empty record. An empty file, or one that was left half made, is taken over."""
+        db = _connected(path, write=True)
+        with _explained(path), contextlib.closing(db):
+            db.execute("BEGIN IMMEDIATE")
+            if _made(db):
+                raise RecordError(f"{path}: there is something already; open it, or choose another name")
+            for statement in SCHEMA.split(";\n"):
+                db.execute(statement)
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {VERSION}")
+            _insert(db, "study", (1, *astuple(head)))
+            _insert(db, "state", (1, 0, 0, state))
+            db.execute("COMMIT")
+        return cls(path, write=True)
+
+    @staticmethod
+    def is_made(path: Path) -> bool:
+        """Whether there is something in the file: a record, or anything else that must not be lost."""
+        if not path.exists() or path.stat().st_size == 0:
+            return False
+        with _explained(path), contextlib.closing(_connected(path, write=False)) as db:
+            return _made(db)
+
+    def _check_header(self) -> None:
+        application = self._db.execute("PRAGMA application_id").fetchone()[0]
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if application != APPLICATION:
+            raise RecordError(f"{self.path}: this SQLite file is not a record of Saltus")
+        if version != VERSION:
+            raise RecordError(
+                f"{self.path}: this version of Saltus reads records of version {VERSION}, got {version}"
+            )
+
+    def _head(self) -> Head:
+        rows = self._rows("study", "")
+        if not rows:
+            raise self._damaged("the table study is empty")
+        with self._understanding("study"):
+            return Head(*rows[0][1:])
+
+    # writing
+
+    def add(self, trials: Iterable[Trial], snapshot: Snapshot | None, evaluations: int, state: str) -> None:
+        """A generation, or a part of it, and the state of the optimizer that asked it: all or nothing."""
+        with self._writing():
+            if snapshot is not None:
+                lists = json.dumps(snapshot.mean), json.dumps(snapshot.sd)
+                row = (snapshot.generation, snapshot.first, snapshot.restarts, *lists)
+                _insert(self._db, "generations", row)
+            for trial in trials:
+                _insert(self._db, "trials", _trial_row(trial))
+            (count,) = self._db.execute("SELECT coalesce(max(id) + 1, 0) FROM trials").fetchone()
+            _insert(self._db, "state", (1, count, evaluations, state))
+
+    def put(self, trials: Iterable[Trial]) -> None:
+        """What is known about trials now: precious."""
+        with self._writing(precious=True):
+            for trial in trials:
+                _insert(self._db, "trials", _trial_row(trial))
+
+    def put_running(self, trial: Trial, process: str | None) -> None:
+        """A trial that a process began to evaluate."""
+        with self._writing():
+            _insert(self._db, "trials", _trial_row(trial, process))
+
+    def begin_session(self, session: Session, objective: str) -> int:
+        """A process begins to run the study."""
+        with self._writing():
+            (number,) = self._db.execute("SELECT coalesce(max(id) + 1, 0) FROM sessions").fetchone()
+            _insert(self._db, "sessions", (number, *astuple(session), objective))
+        return int(number)
+
+    def end_session(self, number: int, ended: float, stop: str) -> None:
+        """It ends."""
+        with self._writing():
+            ((_, *fields, objective),) = self._rows("sessions", "WHERE id = ?", number)
+            session = replace(Session(*fields), ended=ended, stop=stop)
+            _insert(self._db, "sessions", (number, *astuple(session), objective))
+
+    # reading
+
+    def state(self) -> tuple[int, int, str]:
+        """How many trials and evaluations there were, and the optimizer, when it last asked."""
+        rows = self._rows("state", "")
+        if len(rows) != 1:
+            raise self._damaged("the table state is empty")
+        with self._understanding("state"):
+            _, trials, evaluations, optimizer = rows[0]
+            return int(trials), int(evaluations), str(optimizer)
+
+    def trial(self, id: int) -> Trial:
+        """One trial."""
+        rows = self._rows("trials", "WHERE id = ?", id)
+        if not rows:
+            raise self._damaged(f"trial {id} is missing")
+        return self._trial(rows[0])
+
+    def process(self, id: int) -> str | None:
+        """The process that evaluates a trial, while it is running."""
+        rows = self._rows("trials", "WHERE id = ?", id)
+        return None if not rows else rows[0][15]
+
+    def find(self, params: Any) -> Trial | None:
+        """The first trial with exactly these values that is no repeat itself, or None."""
+        text = _json(params)
+        found = self._rows("trials", "WHERE point = ? AND repeats IS NULL ORDER BY id LIMIT 1", _hash(text))
+        return self._trial(found[0]) if found and found[0][2] == text else None
+
+    def trials(self) -> Iterator[Trial]:
+        """All trials in the order asked, one at a time: memory does not grow with the record."""
+        with self._reading():
+            expected, _, _ = self.state()
+            count = 0
+            cursor = self._db.execute("SELECT * FROM trials ORDER BY id")
+            for row in cursor:
+                trial = self._trial(self._checked("trials", row))
+                if trial.id != count:
+                    raise self._damaged(f"trial {count} is missing")
+                count += 1
+                yield trial
+            if count < expected:  # more may have been asked since
+                raise self._damaged(f"trial {count} is missing")
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """All generations, one at a time."""
+        with self._reading():
+            for row in self._db.execute("SELECT * FROM generations ORDER BY generation"):
+                with self._understanding("generations"):
+                    generation, first, restarts, *lists = self._checked("generations", row)
+                    snapshot = Snapshot(generation, first, restarts, *(tuple(json.loads(v)) for v in lists))
+                yield snapshot
+
+    def sessions(self) -> list[Session]:
+        """The processes that ran the study, oldest first."""
+        with self._understanding("sessions"):
+            return [Session(*row[1:-1]) for row in self._rows("sessions", "ORDER BY id")]
+
+    def last_objective(self) -> str | None:
+        """What the last session evaluated."""
+        rows = self._rows("sessions", "ORDER BY id DESC LIMIT 1")
+        return str(rows[0][-1]) if rows else None
+
+    def _rows(self, table: str, condition: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._reading():
+            rows = self._db.execute(f"SELECT * FROM {table} {condition}", values).fetchall()
+        return [self._checked(table, row) for row in rows]
+
+    def _checked(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The row without its checksum, which must be right."""
+        if _checksum(row[:-1]) != row[-1]:
+            raise self._damaged(f"row {row[0]!r} of the table {table} has a wrong checksum")
+        return row[:-1]
+
+    def _trial(self, row: tuple[Any, ...]) -> Trial:
+        with self._understanding("trials"):
+            id, generation, params, status, value, violation, constraints, *rest = row[:15]
+            numbers = None if constraints is None else tuple(map(_number, json.loads(constraints)))
+            return Trial(id, generation, json.loads(params), status, value, violation, numbers, *rest)
+
+    def _damaged(self, what: str) -> RecordError:
+        return RecordError(f"{self.path}: the record is damaged: {what}; use a copy that is not")
+
+    @contextmanager
+    def _understanding(self, table: str) -> Iterator[None]:
+        """What stands in a row must mean something, also if its checksum is right."""
+        try:
+            yield
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self._damaged(f"the table {table}: {error}") from error
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        with _explained(self.path):
+            yield
+
+    @contextmanager
+    def _writing(self, precious: bool = False) -> Iterator[None]:
+        """A transaction; what is precious is forced to the disk, with all that was written before."""
+        with _explained(self.path):
+            sync = precious and time.monotonic() - self._synced >= SYNC_INTERVAL
+            self._db.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+                if sync:
+                    self._synced = time.monotonic()
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    if self._db.in_transaction:
+                        self._db.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Close the file; the write-ahead log is merged into it."""
+        with contextlib.suppress(sqlite3.Error):
+            self._db.close()
+
+
+def _connected(path: Path, write: bool) -> sqlite3.Connection:
+    """A connection with a write-ahead log: readers and the writer do not wait for each other."""
+    with _explained(path):
+        mode = "rwc" if write else "ro"
+        uri = f"{path.absolute().as_uri()}?mode={mode}"
+        if not write and not _beside(path, "-wal").exists():
+            uri = _readable_uri(path, uri)
+        db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30.0)
+        try:
+            if write:
+                db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA trusted_schema = OFF")  # nothing in the file's schema is executed
+            db.execute("PRAGMA cell_size_check = ON")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _readable_uri(path: Path, uri: str) -> str:
+    """In a folder that cannot be written SQLite must be told that nobody else writes either."""
+    return uri if os.access(path.parent, os.W_OK) else f"{uri}&immutable=1"
+
+
+def _made(db: sqlite3.Connection) -> bool:
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    (application,) = db.execute("PRAGMA application_id").fetchone()
+    return bool(tables or application)
+
+
+def _insert(db: sqlite3.Connection, table: str, values: Sequence[Any]) -> None:
+    """Write a row with its checksum, over one with the same key."""
+    row = (*values, _checksum(values))
+    db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * len(row))})", row)
+
+
+def _checksum(values: Sequence[Any]) -> int:
+    """Of a row; the hash of params is left out, it only serves to find them."""
+    plain = [v.hex() if isinstance(v, bytes) else v for v in values]
+    return zlib.crc32(json.dumps(plain).encode("ascii"))
+
+
+def _trial_row(trial: Trial, process: str | None = None) -> tuple[Any, ...]:
+    text = _json(trial.params)
+    constraints = None
+    if trial.constraints is not None:
+        constraints = _json([c if math.isfinite(c) else None for c in trial.constraints])
+    return (
+        trial.id,
+        trial.generation,
+        text,
+        trial.status,
+        trial.value,
+        trial.violation,
+        constraints,
+        trial.reason,
+        trial.repeats,
+        trial.attempts,
+        trial.exit_code,
+        trial.stderr,
+        trial.worker,
+        trial.started,
+        trial.seconds,
+        process,
+        _hash(text),
+    )
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("ascii"), digest_size=16).digest()
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else value
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """SQLite's errors as sentences."""
+    try:
+        yield
+    except (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError) as error:
+        text = str(error)
+        if "full" in text:
+            advice = "the disk is full; what was recorded before is safe: make room and continue"
+        elif "readonly" in text or "read-only" in text:
+            advice = "it cannot be written; what was recorded before is safe: make it writable and continue"
+        elif "disk I/O error" in text:
+            advice = "the disk reports an error (is it full?); what was recorded before is safe"
+        elif "not a database" in text:
+            advice = "this is not an SQLite file, so no record of Saltus"
+        elif "locked" in text:
+            advice = "another program holds it locked; close that and try again"
+        elif "unable to open" in text:
+            advice = "it cannot be opened; does the folder exist, and may you write there?"
+        else:
+            advice = "the record cannot be used; is the file damaged?"
+        raise RecordError(f"{path}: {advice} (SQLite: {text})") from error

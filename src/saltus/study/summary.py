@@ -1,0 +1,123 @@
+"""The state of a study at a glance."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from ..loop import HistoryRow
+from ..space import Space
+from .record import Head
+from .trial import Session, Snapshot, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What `saltus show` prints.
+
+    Attributes:
+        name, direction ("minimize" or "maximize"), strategy, seed, population, noisy: as it was created.
+        space: its variables.
+        created: when, in seconds since 1970.
+        best: the best trial: feasible if there is one, else the least violated; None before the first value.
+        evaluations: trials that were evaluated, failed ones included, repeated ones not.
+        failures: how often each reason for a failure occurred, the most frequent first.
+        last_failure: the most recent trial that failed.
+        repeated: candidates answered from the record.
+        generations, restarts: how many there have been.
+        unfinished: trials that are asked or running.
+        sessions: the processes that ran the study, oldest first.
+    """
+
+    name: str
+    direction: str
+    strategy: str
+    seed: int | None
+    population: int
+    noisy: bool
+    space: Space
+    created: float
+    best: Trial | None
+    evaluations: int
+    failures: dict[str, int]
+    last_failure: Trial | None
+    repeated: int
+    generations: int
+    restarts: int
+    unfinished: list[Trial]
+    sessions: list[Session]
+
+
+def summarise(
+    head: Head,
+    space: Space,
+    trials: Iterable[Trial],
+    snapshots: Iterable[Snapshot],
+    sessions: list[Session],
+) -> Summary:
+    """Go through the record once."""
+    best: Trial | None = None
+    last_failure: Trial | None = None
+    reasons: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    unfinished: list[Trial] = []
+    restarts = generations = 0
+    key = ranking(head.direction)
+    for trial in trials:
+        counts[trial.status] += 1
+        generations = trial.generation + 1
+        if trial.status == "failed":
+            reasons[trial.reason or "unknown"] += 1
+            last_failure = trial
+        elif trial.status == "done":
+            best = trial if best is None else min(best, trial, key=key)
+        elif trial.status in ("asked", "running") and trial.repeats is None:
+            unfinished.append(trial)
+    for snapshot in snapshots:
+        restarts = snapshot.restarts
+    return Summary(
+        name=head.name,
+        direction=head.direction,
+        strategy=head.strategy,
+        seed=head.seed,
+        population=head.population,
+        noisy=bool(head.noisy),
+        space=space,
+        created=head.created,
+        best=best,
+        evaluations=counts["done"] + counts["failed"],
+        failures=dict(reasons.most_common()),
+        last_failure=last_failure,
+        repeated=counts["repeated"],
+        generations=generations,
+        restarts=restarts,
+        unfinished=unfinished,
+        sessions=sessions,
+    )
+
+
+def ranking(direction: str) -> Callable[[Trial], tuple[float, float, int]]:
+    """A key that sorts trials with a value, the best first: feasible ones before violated ones."""
+    sign = -1.0 if direction == "maximize" else 1.0
+
+    def key(trial: Trial) -> tuple[float, float, int]:
+        return trial.violation, math.inf if trial.value is None else sign * trial.value, trial.id
+
+    return key
+
+
+def history_rows(direction: str, trials: Iterable[Trial]) -> Iterator[HistoryRow]:
+    """The rows of a `History`: one for each generation."""
+    best_of = max if direction == "maximize" else min
+    best = math.nan
+    evaluations = 0
+    for _, generation in itertools.groupby(trials, key=lambda t: t.generation):
+        members = list(generation)
+        evaluations += sum(t.status in ("done", "failed") for t in members)
+        values = [t.value for t in members if t.feasible and t.value is not None]
+        value = best_of(values) if values else math.nan
+        best = value if math.isnan(best) else best if math.isnan(value) else best_of(best, value)
+        yield evaluations, best, value, len(members)

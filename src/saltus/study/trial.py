@@ -1,0 +1,83 @@
+"""What a record holds, row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Status = Literal["asked", "running", "done", "failed", "repeated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One candidate and what became of it.
+
+    Attributes:
+        id: its number, from 0, in the order asked.
+        generation: the generation that it belongs to.
+        params: what the objective gets: a dict, or a list for a space without names.
+        status: "asked", "running", "done", "failed", or "repeated": answered from an earlier trial.
+        value: the objective's value in the user's direction; None unless there is one.
+        violation: by how much constraints are violated in total; 0 if none is.
+        constraints: the value of each constraint, of which those above 0 are violated; None without any.
+        reason: why it failed.
+        repeats: the trial that answered this one.
+        attempts: how often it was evaluated: more than once if it failed and was tried again.
+        exit_code: of the command; negative for a signal, as in Python's subprocess.
+        stderr: the tail of the standard error, or of the traceback.
+        worker: which worker evaluated it, from 0.
+        started: when the evaluation began, in seconds since 1970.
+        seconds: how long it took, all attempts together.
+    """
+
+    id: int
+    generation: int
+    params: Any
+    status: Status
+    value: float | None = None
+    violation: float = 0.0
+    constraints: tuple[float, ...] | None = None
+    reason: str | None = None
+    repeats: int | None = None
+    attempts: int = 0
+    exit_code: int | None = None
+    stderr: str | None = None
+    worker: int | None = None
+    started: float | None = None
+    seconds: float | None = None
+
+    @property
+    def feasible(self) -> bool:
+        """Whether there is a value and every constraint holds."""
+        return self.value is not None and self.violation == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Where the search was looking when it asked a generation.
+
+    Attributes:
+        generation: its number, from 0.
+        first: its first trial.
+        restarts: how many runs there were before this one.
+        mean: middle of the Gaussian, in the user's units and order of variables; integers are not rounded.
+        sd: its standard deviations (of the logarithm where a variable has `log`).
+    """
+
+    generation: int
+    first: int
+    restarts: int
+    mean: tuple[float, ...]
+    sd: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One process that ran the study: from when to when, where, and why it ended (None: it died, or runs)."""
+
+    started: float
+    ended: float | None
+    host: str
+    pid: int
+    workers: int
+    stop: str | None

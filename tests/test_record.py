@@ -1,0 +1,252 @@
+"""The record on bad days: damaged, foreign, full, read-only."""
+
+from __future__ import annotations
+
+import json
+import random
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from saltus import Study, StudyError
+from saltus.study import RecordError, record
+from saltus.study.record import Record
+
+from .objectives import SPACE, bowl, constrained
+from .test_study import essence
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A record of 120 evaluations, in one file."""
+    path = tmp_path_factory.mktemp("finished") / "study.db"
+    Study.create(path, SPACE, seed=1).optimize(constrained, budget=120)
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA journal_mode = DELETE")
+    db.close()
+    return path
+
+
+def everything(path: Path) -> Any:
+    """All that can be read from a record, and how it would go on."""
+    study = Study.open(path)
+    rows = essence(study), list(study.snapshots()), study.summary()
+    with study._reading() as opened:
+        state = study._optimizer(opened).state()
+    return rows, json.dumps(state), study.space, study.head
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.data())
+def test_damage_is_noticed_or_harmless(finished: Path, tmp_path: Path, data: st.DataObject) -> None:
+    """Never a traceback, never a silent wrong value: a damaged file gives an error, or what it held."""
+    original = finished.read_bytes()
+    damaged = bytearray(original)
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(damaged) - 1))
+        length = data.draw(st.sampled_from([1, 1, 1, 8, 512]))
+        damaged[at : at + length] = data.draw(st.binary(min_size=length, max_size=length))
+    path = tmp_path / "damaged.db"
+    path.write_bytes(damaged)
+    try:
+        read = everything(path)
+    except RecordError:
+        return
+    assert read == everything(finished)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.one_of(st.binary(max_size=300), st.integers(0, 60000)))
+def test_foreign_and_cut_files_are_refused(finished: Path, tmp_path: Path, what: bytes | int) -> None:
+    path = tmp_path / "foreign.db"
+    path.write_bytes(what if isinstance(what, bytes) else finished.read_bytes()[: what % 50000])
+    if path.stat().st_size == finished.stat().st_size:
+        return
+    with pytest.raises(RecordError, match=str(path)):
+        everything(path)
+
+
+@pytest.mark.parametrize("header", ["PRAGMA application_id = 0", "PRAGMA user_version = 99"])
+def test_other_databases_are_refused(finished: Path, tmp_path: Path, header: str) -> None:
+    path = tmp_path / "other.db"
+    shutil.copy(finished, path)
+    db = sqlite3.connect(path)
+    db.execute(header)
+    db.commit()
+    db.close()
+    with pytest.raises(RecordError, match=r"not a record of Saltus|reads records of version"):
+        Study.open(path)
+    with pytest.raises(RecordError, match="there is something already"):
+        Study.create(path, SPACE)
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("DELETE FROM trials WHERE id = 50", "trial 50 is missing"),
+        ("DELETE FROM trials WHERE id > 90", "trial 91 is missing"),
+        (
+            "UPDATE trials SET value = value - 1 WHERE id = 7",
+            "row 7 of the table trials has a wrong checksum",
+        ),
+        ("UPDATE trials SET params = '{}' WHERE id = 7", "wrong checksum"),
+        ("DELETE FROM study", "the table study is empty"),
+        ("UPDATE study SET space = '{}'", "wrong checksum"),
+        ("UPDATE generations SET mean = '[0]' WHERE generation = 2", "wrong checksum"),
+        ("DELETE FROM state", "the table state is empty"),
+        ("UPDATE state SET optimizer = replace(optimizer, '1', '2')", "wrong checksum"),
+        ("DROP TABLE trials", "no such table"),
+        ("DROP TABLE trials; CREATE VIEW trials AS SELECT 1", "damaged"),
+    ],
+)
+def test_a_hand_that_changes_rows_is_noticed(
+    finished: Path, tmp_path: Path, statement: str, words: str
+) -> None:
+    path = tmp_path / "changed.db"
+    shutil.copy(finished, path)
+    db = sqlite3.connect(path)
+    db.executescript(statement)
+    db.close()
+    with pytest.raises(RecordError, match=words):
+        everything(path)
+
+
+def test_a_forged_state_executes_nothing(finished: Path, tmp_path: Path) -> None:
+    """With right checksums, and everything in it wrong: an error, and no code is run."""
+    forged: list[Any] = [
+        "no json",
+        "[]",
+        '{"format": 2}',
+        json.dumps({"format": 2, "space": {"names": ["a"], "variables": [{"kind": "os.system"}]}}),
+        '{"tuple": "os.system", "fields": {"command": "touch pwned"}}',
+        "[" * 100_000,
+    ]
+    for state in forged:
+        path = tmp_path / "forged.db"
+        shutil.copy(finished, path)
+        db = sqlite3.connect(path, isolation_level=None)
+        record._insert(db, "state", (1, 0, 0, state))
+        db.close()
+        with pytest.raises(RecordError, match="state cannot be read"):
+            Study.open(path).optimize(bowl, budget=200)
+    for params in ("no json", "[" * 100_000):
+        db = sqlite3.connect(path, isolation_level=None)
+        row = db.execute("SELECT * FROM trials WHERE id = 0").fetchone()
+        record._insert(db, "trials", (*row[:2], params, *row[3:-1]))
+        db.close()
+        with pytest.raises(RecordError, match="damaged"):
+            list(Study.open(path).trials())
+    for space in ('{"names": ["a"], "variables": [{"kind": "os.system"}]}', "3", "[" * 100_000):
+        db = sqlite3.connect(path, isolation_level=None)
+        head = db.execute("SELECT * FROM study").fetchone()
+        record._insert(db, "study", (*head[:2], space, *head[3:-1]))
+        db.close()
+        with pytest.raises(RecordError, match="space cannot be read"):
+            Study.open(path)
+
+
+def test_a_file_left_half_made_is_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "study.db"
+    path.touch()  # where a kill between opening and writing leaves it
+    assert not Record.is_made(path)
+    assert Study.create(path, SPACE, seed=1).optimize(bowl, budget=5).nfev == 5
+
+
+class Trouble:
+    """Makes the n-th write from now on fail, and all after it until it is over."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, left: int, strike: Callable[[sqlite3.Connection], None]
+    ):
+        insert = record._insert
+
+        def insert_or_fail(db: sqlite3.Connection, *arguments: Any) -> None:
+            self.left -= 1
+            if self.left == 0:
+                strike(db)
+            insert(db, *arguments)
+
+        self.left = left
+        monkeypatch.setattr(record, "_insert", insert_or_fail)
+
+
+def fill_the_disk(db: sqlite3.Connection) -> None:
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    db.execute(f"PRAGMA max_page_count = {pages}")
+
+
+def forbid_writing(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA query_only = ON")
+
+
+@pytest.mark.parametrize(
+    ("strike", "words"),
+    [
+        (fill_the_disk, "the disk is full; what was recorded before is safe"),
+        (forbid_writing, "cannot be written"),
+    ],
+)
+def test_a_write_that_fails_leaves_the_record_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strike: Any, words: str
+) -> None:
+    whole = Study.create(tmp_path / "whole.db", SPACE, seed=4)
+    whole.optimize(constrained, budget=100)
+    path = tmp_path / "study.db"
+    Study.create(path, SPACE, seed=4)
+    rng = random.Random(1)
+    struck = 0
+    for _ in range(12):
+        with monkeypatch.context() as patch:
+            Trouble(patch, rng.randint(1, 60), strike)
+            try:
+                Study.open(path).optimize(constrained, budget=100)
+            except RecordError as error:
+                struck += words in str(error)
+        everything(path)  # all that is there can be read
+    assert struck >= 3
+    Study.open(path).optimize(constrained, budget=100)
+    assert essence(Study.open(path)) == essence(whole)
+
+
+def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
+    """The limit is the operating system's: a real failure of a real write, in a process of its own."""
+    path = tmp_path / "study.db"
+    Study.create(path, SPACE, seed=4)
+    program = (
+        "import sys; from saltus import Study, StudyError; from tests.objectives import constrained\n"
+        "try: Study.open(sys.argv[1]).optimize(constrained, budget=400)\n"
+        "except StudyError as error: print(error); sys.exit(9)\n"
+    )
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+    words = [sys.executable, "-c", program, str(path)]
+    done = subprocess.run(
+        words, preexec_fn=limit, capture_output=True, text=True, cwd=Path(__file__).parent.parent
+    )
+    assert done.returncode == 9, done.stderr
+    assert "what was recorded before is safe" in done.stdout
+    count = Study.open(path).summary().evaluations
+    assert 0 < count < 400
+    whole = Study.create(tmp_path / "whole.db", SPACE, seed=4)
+    whole.optimize(constrained, budget=400)
+    Study.open(path).optimize(constrained, budget=400)
+    assert essence(Study.open(path)) == essence(whole)
+
+
+def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="cannot write beside it"):
+        Study.create(tmp_path / "no" / "study.db", SPACE)
+    with suppress(FileNotFoundError):
+        assert not (tmp_path / "no").exists()
