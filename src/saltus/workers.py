@@ -389,21 +389,21 @@ def _serve(pipe: Connection, load: Callable[[], Objective]) -> None:
     else:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        fun = load()
-    except Exception as error:
-        pipe.send(_transportable(error))
-        return
-    pipe.send(None)
-    with suppress(EOFError, BrokenPipeError):
+    with suppress(EOFError, ConnectionError):
+        try:
+            fun = load()
+        except Exception as error:
+            pipe.send(_transportable(error))
+            return
+        pipe.send(None)
         while True:
             params = pipe.recv()
+            outcome: Outcome | Exception
             try:
-                pipe.send(evaluate(fun, params))
-            except BrokenPipeError:
-                raise
+                outcome = evaluate(fun, params)
             except Exception as error:
-                pipe.send(_transportable(error))
+                outcome = _transportable(error)
+            pipe.send(outcome)
 
 
 def _end_with_parent() -> None:

@@ -1,8 +1,8 @@
 """The record: one SQLite file that holds a study, readable with any SQLite client (docs/record.md).
 
 Everything is written in transactions that either happened or did not: a process that is killed loses
-nothing. Outcomes are also forced to the disk at once, or, if they come faster, every SYNC_INTERVAL: so much may
-be paid again when the power fails. Each row has a checksum: a damaged file is never read as something else.
+nothing. Outcomes are also forced to the disk at once, or, if they come faster, every SYNC_INTERVAL: so much
+may be paid again when the power fails. Each row has a checksum: damage is never read as something else.
 """
 
 from __future__ import annotations
