@@ -3,7 +3,7 @@ PYTHON ?= python3
 RUN := .venv/bin/python
 STAMP := .venv/.installed-from-pyproject
 
-.PHONY: setup demo test lint test-slow cost paper clean
+.PHONY: setup demo test lint test-slow torture cost paper clean
 
 setup: $(STAMP)
 
@@ -13,8 +13,11 @@ $(STAMP): pyproject.toml
 	$(RUN) -m pip install --quiet --editable '.[dev]'
 	touch $@
 
-demo: setup  ## optimise one real mixed problem, show the result and draw it
-	$(RUN) -m examples.speed_reducer.run
+demo: setup  ## design a lens with a ray tracer that is no Python program, and write a page about it
+	mkdir -p out
+	rm -f out/lens.db*
+	.venv/bin/saltus run examples/lens/study.toml --db out/lens.db
+	.venv/bin/saltus report examples/lens/study.toml --db out/lens.db
 
 test: setup  ## the fast tests
 	$(RUN) -m pytest -q
@@ -26,6 +29,9 @@ lint: setup
 
 test-slow: setup  ## statistics against the paper
 	$(RUN) -m pytest -q -m slow
+
+torture: setup  ## kill a study 100 times, continue it, compare it with one left in peace: about four minutes
+	$(RUN) -m tests.torture
 
 cost: setup  ## microseconds per generation, beside the peers
 	$(RUN) -m experiments.cost

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.harness import markdown, publish
 from saltus import Float, Int, Result, Space, Study
 
 
@@ -32,41 +33,51 @@ def space(dimension: int) -> Space:
 
 
 def scale(evaluations: int, dimension: int) -> None:
-    """Print a table: one row for each tenth of the evaluations."""
+    """A table: one row for each tenth of the evaluations."""
+    head = ["evaluations", "ms each", "memory, MiB", "population", "file, MiB", "opening, ms"]
+    rows: list[list[str]] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "long.db"
         study = Study.create(path, space(dimension), seed=1, noisy=True)
         last = [time.perf_counter(), 0]
-        print("| evaluations | ms each | memory, MiB | file, MiB | opening, ms |")
-        print("|---|---|---|---|---|")
 
         def watch(result: Result) -> None:
-            if result.nfev - last[1] >= evaluations / 10:
-                now = time.perf_counter()
-                each = (now - last[0]) / (result.nfev - last[1]) * 1e3
-                opening = opening_time(path)
+            done = result.nfev - last[1]
+            if done >= evaluations / 10 or result.nfev >= evaluations:
+                each = (time.perf_counter() - last[0]) / done * 1e3
                 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+                opening, population = opening_time(path)
                 size = path.stat().st_size / 2**20
-                print(
-                    f"| {result.nfev} | {each:.2f} | {memory:.0f} | {size:.0f} | {opening:.0f} |", flush=True
+                rows.append(
+                    [
+                        f"{result.nfev}",
+                        f"{each:.2f}",
+                        f"{memory:.0f}",
+                        f"{population}",
+                        f"{size:.0f}",
+                        f"{opening:.0f}",
+                    ]
                 )
+                print(rows[-1], flush=True)
                 last[:] = [time.perf_counter(), result.nfev]
 
         study.optimize(bowl, budget=evaluations, callback=watch)
+        lines = []
         for command in ("show", "export --csv", "report"):
             tick = time.perf_counter()
             words = [sys.executable, "-m", "saltus", *command.split(), str(path)]
             subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-            print(f"saltus {command}: {time.perf_counter() - tick:.1f} s")
+            lines.append(f"`saltus {command}` at the end: {time.perf_counter() - tick:.1f} s.")
+    publish("study-scale", f"{markdown(head, rows)}\n\n{' '.join(lines)}", "studies")
 
 
-def opening_time(path: Path) -> float:
-    """Milliseconds to open a record and restore its optimizer."""
+def opening_time(path: Path) -> tuple[float, int]:
+    """Milliseconds to open a record and restore its optimizer; and the optimizer's population."""
     tick = time.perf_counter()
     study = Study.open(path)
     with study._reading() as record:
-        study._optimizer(record)
-    return (time.perf_counter() - tick) * 1e3
+        optimizer = study._optimizer(record)
+    return (time.perf_counter() - tick) * 1e3, optimizer.population
 
 
 BUSY = """
@@ -76,23 +87,30 @@ seed = 1
 [space]
 {space}
 [objective]
-command = ["sh", "-c", "sleep {seconds}; echo $1", "sleep", "{{x0}}"]
+command = ["sh", "-c", "sleep {seconds}; echo $@ | awk -f {folder}/bowl.awk", "bowl", {values}]
 """
 
 
+BOWL = "{ for (i = 1; i <= NF; i++) sum += ($i - 0.3) ^ 2; print sum }\n"
+
+
 def busy(workers: int, seconds: float, budget: int, dimensions: list[int]) -> None:
-    """Print a table: one row for each dimension."""
-    print(f"| dimension | population | busy, {workers} workers, {seconds:g} s each |")
-    print("|---|---|---|")
+    """A table: one row for each dimension."""
+    rows = []
     for dimension in dimensions:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "study.toml"
             lines = [f'x{i} = {{ type = "float", low = -1, high = 1 }}' for i in range(dimension)]
-            file.write_text(BUSY.format(budget=budget, seconds=seconds, space="\n".join(lines)))
+            values = ", ".join(f'"{{x{i}}}"' for i in range(dimension))
+            options = {"budget": budget, "seconds": seconds, "folder": folder, "values": values}
+            file.write_text(BUSY.format(space="\n".join(lines), **options))
+            (Path(folder) / "bowl.awk").write_text(BOWL)
             words = [sys.executable, "-m", "saltus", "run", str(file), "--workers", str(workers)]
             subprocess.run(words, check=True, capture_output=True)
             study = Study.open(file.with_suffix(".db"))
-            print(f"| {dimension} | {study.head.population} | {busy_share(study, workers):.1%} |", flush=True)
+            rows.append([f"{dimension}", f"{study.head.population}", f"{busy_share(study, workers):.1%}"])
+    table = markdown(["variables", "population", f"busy, {workers} workers, {seconds:g} s"], rows)
+    publish(f"study-busy-{budget}", table, "studies")
 
 
 def busy_share(study: Study, workers: int) -> float:

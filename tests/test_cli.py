@@ -274,7 +274,7 @@ def test_init_then_run_says_what_is_missing(tmp_path: Path) -> None:
 
 PYTHON = """
 [study]
-budget = 12
+budget = 6
 seed = 1
 workers = 2
 [space]
@@ -287,15 +287,15 @@ python = "model:cost"
 @pytest.mark.parametrize(
     ("source", "code", "said"),
     [
-        ("def cost(p): return p['x'] ** 2", 0, "evaluations: 12"),
-        ("def cost(p): return p['x'] ** 2, [p['x']]", 0, "evaluations: 12"),
+        ("def cost(p): return p['x'] ** 2", 0, "evaluations: 6"),
+        ("def cost(p): return p['x'] ** 2, [p['x']]", 0, "evaluations: 6"),
         ("def cots(p): return 1", 2, "has no function 'cost'; did you mean 'cots'?"),
         ("import no_such_thing", 2, "importing 'model' raised ModuleNotFoundError"),
         ("def cost(p:", 2, "importing 'model' raised SyntaxError"),
         (None, 2, "there is no module 'model' in"),
-        ("def cost(p): raise ValueError('mesh')", 1, "12 x ValueError: mesh"),
-        ("import os\ndef cost(p): os._exit(7)", 1, "12 x the worker process ended with exit code 7"),
-        ("print('hello')\ndef cost(p): print('noise'); return p['x'] ** 2", 0, "evaluations: 12"),
+        ("def cost(p): raise ValueError('mesh')", 1, "6 x ValueError: mesh"),
+        ("import os\ndef cost(p): os._exit(7)", 1, "6 x the worker process ended with exit code 7"),
+        ("print('hello')\ndef cost(p): print('noise'); return p['x'] ** 2", 0, "evaluations: 6"),
     ],
 )
 def test_python_objectives(tmp_path: Path, source: str | None, code: int, said: str) -> None:
@@ -303,7 +303,7 @@ def test_python_objectives(tmp_path: Path, source: str | None, code: int, said: 
         (tmp_path / "model.py").write_text(source)
     (tmp_path / "study.toml").write_text(PYTHON)
     done = saltus("run", "study.toml", cwd=tmp_path)
-    assert done.returncode == (0 if code == 1 else code), done.stderr  # 12 failures are too few to stop
+    assert done.returncode == (0 if code == 1 else code), done.stderr  # 6 failures are too few to stop
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
 

@@ -64,7 +64,7 @@ def minimize(
         max_seconds: begin no evaluation after this time; what a worker has begun is waited for.
         strategy, population, margin, mean, sigma, seed: as for `Optimizer`.
         workers: processes for the evaluations, with one BLAS thread each; -1 takes all cores. The
-            result does not depend on it. If a process dies, a WorkerError carries the optimizer.
+            result does not depend on it. A process that dies is an exception, a WorkerError.
         executor: evaluate there instead: anything with `submit`, such as a Dask executor.
         callback: called with an intermediate Result after each generation; it stops the search by
             returning True or raising StopIteration.

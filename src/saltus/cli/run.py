@@ -45,7 +45,8 @@ def run(options: argparse.Namespace) -> int:
     summary = study.summary()
     print(json.dumps(as_json(summary), indent=2) if options.json else as_text(summary))
     if not options.json:
-        say(f"{result.message}\n  pictures: saltus report {options.study}")
+        record = "" if options.db is None else f" --db {options.db}"
+        say(f"{result.message}\n    pictures: saltus report {options.study}{record}")
     return {Stop.FAILING: TROUBLE, Stop.INTERRUPTED: INTERRUPTED}.get(result.stop or Stop.BUDGET, DONE)
 
 

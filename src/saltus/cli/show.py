@@ -30,7 +30,7 @@ def as_text(summary: Summary) -> str:
         violated = f", constraints violated by {best.violation:.6g}" if best.violation else ""
         value = "no value" if best.value is None else f"{best.value:.10g}"
         rows.append(("best", f"{value} (trial {best.id}{violated})"))
-        rows += [("", f"{name} = {value}") for name, value in _items(best.params)]
+        rows += [("", f"{name} = {json.dumps(value)}") for name, value in _items(best.params)]
     repeated = f", and {summary.repeated} answered from the record" if summary.repeated else ""
     rows.append(("evaluations", f"{summary.evaluations} in {summary.generations} generations{repeated}"))
     rows.append(("restarts", str(summary.restarts)))
@@ -121,4 +121,4 @@ def _listed(trial: Trial) -> str:
 
 
 def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:.6g}" if isinstance(value, float) else json.dumps(value)

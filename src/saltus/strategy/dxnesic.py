@@ -15,7 +15,6 @@ from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
 from .integers import Integers
 from .lattice import FloatArray
@@ -112,6 +111,8 @@ def h_inv(N: int) -> float:
     >>> round(h_inv(40), 3)
     1.574
     """
+
+    from scipy.optimize import brentq  # here: to import it takes longer than all the rest, and few need it
 
     def excess(a: float) -> float:
         return math.log1p(a * a) + a * a / 2 - math.log(0.24 * (10 + N))

@@ -1,1 +1,0 @@
-"""A gear box: one integer, six floats, eleven constraints."""
