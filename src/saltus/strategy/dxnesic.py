@@ -111,7 +111,6 @@ def h_inv(N: int) -> float:
     >>> round(h_inv(40), 3)
     1.574
     """
-
     from scipy.optimize import brentq  # here: to import it takes longer than all the rest, and few need it
 
     def excess(a: float) -> float:
