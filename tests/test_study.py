@@ -435,3 +435,68 @@ def test_a_state_is_written_with_its_generation(tmp_path: Path) -> None:
         return bowl(p)
 
     study.optimize(fun, budget=25)
+
+
+def test_a_budget_that_cuts_a_generation_between_twins(tmp_path: Path) -> None:
+    """Two candidates at one point: the second has no value before the first is evaluated, however it is cut."""
+    whole = Study.create(tmp_path / "whole.db", DISCRETE, seed=3)
+    whole.optimize(distance, budget=28)
+    pieces = Study.create(tmp_path / "pieces.db", DISCRETE, seed=3)
+    for budget in range(1, 29):
+        pieces.optimize(distance, budget=budget)
+        pieces.optimize(distance, budget=max(1, budget - 2))  # a smaller one does nothing
+    assert essence(pieces) == essence(whole)
+    assert all(t.value == distance(t.params) for t in pieces.trials() if t.status == "repeated")
+
+
+def test_pending_candidates_wait_for_a_larger_budget(tmp_path: Path) -> None:
+    study = made(tmp_path, DISCRETE)
+    asked = study.ask()
+    study.tell(asked[0].id, distance(asked[0].params))
+    assert study.optimize(distance, budget=3).nfev == 3
+    assert all(t.value == distance(t.params) for t in study.trials() if t.value is not None)
+    assert study.optimize(distance, budget=9).nfev == 9
+
+
+def test_a_finished_study_begins_nothing(tmp_path: Path) -> None:
+    study = made(tmp_path)
+    first = study.optimize(bowl, budget=500, target=1.0, workers=2)
+    again = study.optimize(objectives.kills_its_process, budget=500, target=1.0, workers=2)
+    assert again.stop is Stop.TARGET
+    assert again.nfev == first.nfev
+    assert study.summary().failures == {}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "total"), [("saltus", 800), ("dx-nes-ici", 3000), ("cma-es-margin", 1600)]
+)
+def test_restarts_come_at_the_same_place(tmp_path: Path, strategy: str, total: int) -> None:
+    whole = Study.create(tmp_path / "whole.db", SPACE, seed=1, strategy=strategy, noisy=True)
+    whole.optimize(bowl, budget=total)
+    assert whole.summary().restarts > 0
+    pieces = Study.create(tmp_path / "pieces.db", SPACE, seed=1, strategy=strategy, noisy=True)
+    for budget in range(50, total + 1, 50):
+        pieces.optimize(bowl, budget=budget)
+    assert essence(pieces) == essence(whole)
+
+
+def test_an_exhausted_space_ends_at_the_same_place(tmp_path: Path) -> None:
+    space = Space({"a": Int(0, 30), "b": Int(0, 30)})
+
+    def fun(p: dict[str, Any]) -> float:
+        return float((p["a"] - 3) ** 2 + (p["b"] - 3) ** 2)
+
+    whole = Study.create(tmp_path / "whole.db", space, seed=1)
+    result = whole.optimize(fun, budget=961)
+    pieces = Study.create(tmp_path / "pieces.db", space, seed=1)
+    stopped = 0
+
+    def sometimes(intermediate: Result) -> bool:
+        nonlocal stopped
+        stopped += 1
+        return stopped % 40 == 0
+
+    while pieces.optimize(fun, budget=961, callback=sometimes).stop is Stop.CALLBACK:
+        pass
+    assert essence(pieces) == essence(whole)
+    assert result.stop in (Stop.EXHAUSTED, Stop.BUDGET)

@@ -146,20 +146,24 @@ class Loop:
         deadline = time.monotonic() + self.max_seconds
         try:
             while True:
+                if self.optimizer.stop is not None and self.optimizer.between_generations:
+                    if not self.restarts:
+                        return self.optimizer.stop
+                    self.optimizer.restart()
                 stop = self._generation(evaluator, bar, deadline)
                 if stop is None and callback():
                     stop = Stop.CALLBACK
                 if stop is not None:
                     return stop
-                if self.optimizer.stop is not None and self.optimizer.between_generations:
-                    if not self.restarts:
-                        return self.optimizer.stop
-                    self.optimizer.restart()
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         except WorkerError as error:
             error.optimizer = self.optimizer
             raise
+
+    def tell(self, candidate: Candidate, run: Run) -> None:
+        """Tell the optimizer an outcome."""
+        self.optimizer.tell(candidate, self.sign * run.told.value, run.told.violation)
 
     def interrupt(self) -> None:
         """Begin nothing more, wait for what is running, and return; may be called from a signal handler."""
@@ -184,11 +188,9 @@ class Loop:
                 failed = failed or self._failed(candidate, run.outcome)
                 batch.withdraw()  # what is running is not lost: it is told before the raise
                 continue
-            outcome = run.told
-            value = self.sign * outcome.value
-            optimizer.tell(candidate, value, outcome.violation)
-            if math.isfinite(value) and outcome.violation == 0:
-                values.append(value)
+            self.tell(candidate, run)
+            if run.told.trouble is None and run.told.violation == 0:
+                values.append(self.sign * run.told.value)
             bar.step(log.evaluations, optimizer, self.sign)
             if self._reached_target():
                 batch.withdraw()

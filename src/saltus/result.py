@@ -41,7 +41,8 @@ class Stop(Enum):
     EXHAUSTED = "Every point that the search still proposes has been evaluated."
     FAILING = (
         "Too many evaluations failed one after the other. "
-        "See what the last one wrote, repair it, and continue the study."
+        "See what the last one wrote and repair it; then continue, or begin a new record "
+        "if those failures say nothing about the points."
     )
 
     @property

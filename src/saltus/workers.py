@@ -288,7 +288,7 @@ class Child:
                 raise Ended
             self._pipe, there = _context.Pipe()
             self._process = _context.Process(target=_serve, args=(there, self._load))
-            with _environment(dict.fromkeys(_ONE_THREAD, "1")):
+            with _environment(dict.fromkeys(_ONE_THREAD, "1")), _deaf_to_ctrl_c():
                 self._process.start()
             there.close()
             self._alive, self._ready, self._busy = True, False, False
@@ -384,10 +384,11 @@ def _the(fun: Objective) -> Objective:
 
 def _serve(pipe: Connection, load: Callable[[], Objective]) -> None:
     """What a worker process does: evaluate what comes, until nobody is there any more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "setsid"):
         os.setsid()  # Ctrl-C reaches the parent alone, and everything in here can be ended together
-    else:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # for what the objective may start
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, ConnectionError):
         try:
@@ -404,6 +405,19 @@ def _serve(pipe: Connection, load: Callable[[], Objective]) -> None:
             except Exception as error:
                 outcome = _transportable(error)
             pipe.send(outcome)
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Processes that are started meanwhile do not hear Ctrl-C, until they have a session of their own."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _end_with_parent() -> None:

@@ -26,7 +26,7 @@ from ..workers import Evaluator, evaluating, worker_count
 from .errors import LockedError, RecordError, SettingsError, StudyError
 from .interrupts import interruptible
 from .lock import Lock
-from .log import OVER, RecordLog, end_leftover, reset
+from .log import RecordLog, end_leftover, reset
 from .record import Head, Record
 from .summary import Summary, history_rows, summarise
 from .trial import Session, Snapshot, Trial
@@ -217,6 +217,10 @@ class Study:
                 maximize=self.maximize,
                 on_error="infeasible",
             )
+            for candidate, run in log.known():
+                if candidate != optimizer.pending[0]:
+                    break  # the loop waits for the one before: what is told when must not depend on a kill
+                loop.tell(candidate, run)
             evaluator = stack.enter_context(where)
             number = record.begin_session(
                 Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None), objective
@@ -244,7 +248,7 @@ class Study:
                     optimizer.restart()
                 new = optimizer.ask(None if count is None else count - len(out))
                 log.add(new)
-                out += [record.trial(c.id) for c in new if not log.knows(c)]
+                out += log.to_evaluate(new)
                 if not new or log.stop is not None or (count is None and out):
                     break
             return out
@@ -263,12 +267,12 @@ class Study:
         outcome: Outcome | EvaluationError
         outcome = Outcome.of(value, constraints) if failed is None else EvaluationError(failed)
         with self._writing() as (record, optimizer):
-            waiting = [c for c in optimizer.pending if record.trial(c.id).status not in OVER]
-            candidate = next((c for c in waiting if c.id == trial), None)
-            if candidate is None:
-                numbers = ", ".join(str(c.id) for c in waiting) or "none"
+            log = RecordLog(record, optimizer)
+            waiting = [t.id for t in log.to_evaluate(optimizer.pending)]
+            if trial not in waiting:
+                numbers = ", ".join(map(str, waiting)) or "none"
                 raise StudyError(f"trial {trial} is not waiting for a value; these are: {numbers}")
-            RecordLog(record, optimizer).heard(candidate, Run(outcome))
+            log.heard(next(c for c in optimizer.pending if c.id == trial), Run(outcome))
             return record.trial(trial)
 
     @property

@@ -27,7 +27,11 @@ def interruptible(loop: Loop, evaluator: Evaluator, say: Callable[[str], None]) 
         else:
             evaluator.end()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    hang_up = getattr(signal, "SIGHUP", None)  # the terminal was closed ...
+    if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:  # ... and there is no nohup
+        numbers.append(hang_up)
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
     finally:

@@ -59,7 +59,8 @@ class RecordLog:
             evaluations += trial.status in OVER
         self.evaluations = evaluations
         self._succeeded = optimizer.best is not None
-        self._failures_in_a_row = self._repeats_in_a_row = 0
+        self._failures_in_a_row = 0
+        self._repeats_in_a_row = record.repeats_in_a_row()
 
     @property
     def stop(self) -> Stop | None:
@@ -73,9 +74,14 @@ class RecordLog:
         return None
 
     def knows(self, candidate: Candidate) -> bool:
-        """Whether it has an outcome, or needs none because the same point has or will have one."""
-        trial = self._trials.get(candidate.id)
-        return trial is not None and (trial.repeats is not None or trial.status in OVER)
+        """Whether this pending candidate, or an earlier one at the same point, has an outcome."""
+        return self._answer(self._trials[candidate.id]).status in OVER
+
+    def _answer(self, trial: Trial) -> Trial:
+        """The trial that is evaluated for this one: itself, unless it repeats another."""
+        if trial.repeats is None:
+            return trial
+        return self._trials.get(trial.repeats) or self._record.trial(trial.repeats)
 
     def begin(
         self, optimizer: Optimizer, candidates: list[Candidate], submit: Callable[[Candidate], Job]
@@ -84,14 +90,13 @@ class RecordLog:
         self.add([c for c in candidates if c.id >= self._asked])
         jobs: dict[int, Job] = {}
         for candidate in candidates:
-            trial = self._trials[candidate.id]
-            if trial.status in (*OVER, "repeated"):
-                jobs[trial.id] = Settled(run_of(trial))
-            elif trial.repeats is not None:
-                first = jobs.get(trial.repeats)
-                jobs[trial.id] = first or Settled(run_of(self._record.trial(trial.repeats)))
+            answer = self._answer(self._trials[candidate.id])
+            if answer.status in OVER:
+                jobs[candidate.id] = Settled(run_of(answer))
+            elif answer.id == candidate.id:
+                jobs[candidate.id] = submit(candidate)
             else:
-                jobs[trial.id] = submit(candidate)
+                jobs[candidate.id] = jobs[answer.id]
         return jobs.values()
 
     def add(self, new: list[Candidate]) -> None:
@@ -138,13 +143,15 @@ class RecordLog:
             self._first.setdefault(json.dumps(trial.params), trial.id)
 
     def known(self) -> Iterator[tuple[Candidate, Run]]:
-        """The candidates that are pending though their outcome is known, for who goes on by hand."""
+        """The pending candidates whose outcome is known, in their order."""
         for candidate in self._optimizer.pending:
-            trial = self._trials[candidate.id]
-            if trial.repeats is not None:
-                trial = self._trials.get(trial.repeats) or self._record.trial(trial.repeats)
-            if trial.status in OVER:
-                yield candidate, run_of(trial)
+            if self.knows(candidate):
+                yield candidate, run_of(self._answer(self._trials[candidate.id]))
+
+    def to_evaluate(self, candidates: Iterable[Candidate]) -> list[Trial]:
+        """The trials of those candidates that nothing on record answers, or is going to."""
+        trials = (self._trials[c.id] for c in candidates)
+        return [t for t in trials if t.repeats is None and t.status not in OVER]
 
     def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
         """An evaluation is running."""
@@ -158,7 +165,7 @@ class RecordLog:
         if trial.status in (*OVER, "repeated"):
             return  # it was in the record
         if trial.repeats is not None:
-            self._put(repeated(trial, self._trials.get(trial.repeats) or self._record.trial(trial.repeats)))
+            self._put(repeated(trial, self._answer(trial)))
             return
         trial = with_outcome(trial, run)
         self._put(trial)

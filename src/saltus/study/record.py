@@ -235,6 +235,13 @@ class Record:
         found = self._rows("trials", "WHERE point = ? AND repeats IS NULL ORDER BY id LIMIT 1", _hash(text))
         return self._trial(found[0]) if found and found[0][2] == text else None
 
+    def repeats_in_a_row(self) -> int:
+        """How many of the last trials repeat others."""
+        with self._reading():
+            query = "SELECT count(*) FROM trials WHERE id > coalesce((%s), -1)"
+            last = "SELECT id FROM trials WHERE repeats IS NULL ORDER BY id DESC LIMIT 1"
+            return int(self._db.execute(query % last).fetchone()[0])
+
     def trials(self) -> Iterator[Trial]:
         """All trials in the order asked, one at a time: memory does not grow with the record."""
         with self._reading():
