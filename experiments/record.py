@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import active_children, get_context
 from pathlib import Path
+from types import FrameType
 from typing import Any, Generic, NamedTuple, TextIO, TypeVar
 
 from experiments.harness import Trial, one_thread_each, progress
@@ -56,7 +57,13 @@ class Book(Generic[K, R]):
         # Ctrl-C reaches all processes of a terminal: the workers end at once and silently; kill ends them
         # below
         pool = ProcessPoolExecutor(jobs, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_DFL))
-        previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        stopped: list[int] = []
+
+        def stop(number: int, frame: FrameType | None) -> None:
+            stopped.append(number)  # an exception can get lost, if it comes in a callback of the pool
+            raise KeyboardInterrupt
+
+        previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         bar = progress(total, total - len(missing))
         broken = []
         with bar, _appending(path, self.header) as file:
@@ -67,6 +74,8 @@ class Book(Generic[K, R]):
                     key = futures.pop(future)
                     bar.update()
                     if (error := future.exception()) is not None:
+                        if stopped:
+                            raise KeyboardInterrupt
                         broken.append(f"{key}: {error!r}")
                     else:
                         rows.writerow(self.row(key, future.result()))
@@ -77,7 +86,8 @@ class Book(Generic[K, R]):
                 raise SystemExit(130) from None
             finally:
                 pool.shutdown(cancel_futures=True)
-                signal.signal(signal.SIGTERM, previous)
+                for number, handler in previous.items():
+                    signal.signal(number, handler)
         if broken:
             raise SystemExit("these trials broke, the others are kept:\n" + "\n".join(broken))
 

@@ -23,6 +23,7 @@ from saltus.study import LockedError, RecordError
 
 from . import objectives
 from .objectives import SPACE, bowl, constrained, fails_sometimes
+from .torture import DISCRETE as DISCRETE_TORTURE
 from .torture import torture
 
 DISCRETE = Space({"a": Int(0, 4), "b": Bool(), "c": Ordinal([1, 2, 5])})
@@ -70,7 +71,7 @@ def test_in_pieces_it_is_the_same(tmp_path: Path, fun: Any) -> None:
 
 
 def test_killed_again_and_again_it_is_the_same(tmp_path: Path) -> None:
-    said = torture(tmp_path / "torture", kills=6, budget=120, seed=2)
+    said = torture(tmp_path / "torture", kills=6, budget=120, seed=2, floats=DISCRETE_TORTURE)
     assert "the same" in said
 
 
@@ -438,7 +439,7 @@ def test_a_state_is_written_with_its_generation(tmp_path: Path) -> None:
 
 
 def test_a_budget_that_cuts_a_generation_between_twins(tmp_path: Path) -> None:
-    """Two candidates at one point: the second has no value before the first is evaluated, however it is cut."""
+    """Of two candidates at one point the second has no value before the first, however it is cut."""
     whole = Study.create(tmp_path / "whole.db", DISCRETE, seed=3)
     whole.optimize(distance, budget=28)
     pieces = Study.create(tmp_path / "pieces.db", DISCRETE, seed=3)

@@ -28,8 +28,7 @@ seed = 3
 workers = 2
 
 [space]
-x = {{ type = "float", low = -5, high = 5 }}
-y = {{ type = "float", low = 0.01, high = 100, log = true }}
+{floats}
 k = {{ type = "int", low = 0, high = 20 }}
 g = {{ type = "ordinal", values = [0.5, 1, 2, 4] }}
 on = {{ type = "bool" }}
@@ -37,6 +36,16 @@ on = {{ type = "bool" }}
 [objective]
 command = ["awk", "-v", "x={{x}}", "-v", "y={{y}}", "-v", "k={{k}}", "-v", "g={{g}}", "-v", "on={{on}}",
            "-v", "trial={{trial}}", "-v", "log_file={{study_dir}}/log", "-f", "{{study_dir}}/bowl.awk"]
+"""
+
+MIXED = """
+x = { type = "float", low = -5, high = 5 }
+y = { type = "float", low = 0.01, high = 100, log = true }
+"""
+# many points repeat, also within a generation, and are answered from the record
+DISCRETE = """
+x = { type = "int", low = -5, high = 5 }
+y = { type = "ordinal", values = [0.1, 1, 10] }
 """
 
 # writes its trial into a log when it begins and when it ends, fails for some, is violated for others
@@ -73,13 +82,13 @@ if __name__ == "__main__":
 """
 
 
-def prepare(folder: Path, budget: int) -> Path:
+def prepare(folder: Path, budget: int, floats: str) -> Path:
     """A study in a folder."""
     folder.mkdir(parents=True)
     (folder / "bowl.awk").write_text(BOWL)
     (folder / "suicide.py").write_text(SUICIDE)
     study = folder / "study.toml"
-    study.write_text(STUDY.format(budget=budget))
+    study.write_text(STUDY.format(budget=budget, floats=floats))
     return study
 
 
@@ -128,10 +137,10 @@ def look(study: Path, settled: dict[int, int]) -> int:
     return len(known)
 
 
-def torture(folder: Path, kills: int, budget: int, seed: int) -> str:
+def torture(folder: Path, kills: int, budget: int, seed: int, floats: str = MIXED) -> str:
     """Do it, raise an AssertionError if anything differs, and say what was done."""
     rng = random.Random(seed)
-    peaceful, tortured = prepare(folder / "peace", budget), prepare(folder / "torture", budget)
+    peaceful, tortured = (prepare(folder / name, budget, floats) for name in ("peace", "torture"))
     run(peaceful)
     settled: dict[int, int] = {}  # how often a trial had been evaluated when it was first seen on record
     progress = set()
@@ -141,12 +150,13 @@ def torture(folder: Path, kills: int, budget: int, seed: int) -> str:
             progress.add(look(tortured, settled))
     run(tortured)
     look(tortured, settled)
+    repeats = sum(row[3] == "repeated" for row in rows(tortured))
     again = sum(count - 1 for count in ended(tortured).values())
     assert rows(tortured) == rows(peaceful)
     assert max(ended(peaceful).values()) == 1
     return (
         f"{kills} kills over {budget} evaluations, at {len(progress)} different places: "
-        f"the same {len(rows(tortured))} trials as without; "
+        f"the same {len(rows(tortured))} trials as without, {repeats} of them answered from the record; "
         f"{again} evaluations that were in flight were done again"
     )
 
@@ -160,8 +170,10 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=None)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = options.folder or Path(temporary) / "torture"
-        print(torture(folder, options.kills, options.budget, options.seed))
+        folder = options.folder or Path(temporary)
+        for name, floats in (("mixed", MIXED), ("discrete", DISCRETE)):
+            said = torture(folder / name, options.kills // 2, options.budget, options.seed, floats)
+            print(f"{name}: {said}", flush=True)
 
 
 if __name__ == "__main__":
