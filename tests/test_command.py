@@ -7,6 +7,7 @@ import math
 import os
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,9 @@ PARAMS = {"radius": 0.1, "shells": 3, "coated": True}
 
 def evaluate(folder: Path, *arguments: str, timeout: float | None = None, **options: Any) -> Outcome:
     place = CommandPlace(Command(arguments, folder, **options), timeout)
-    return place.evaluate(Candidate(7, PARAMS), lambda process: None)
+    outcome = place.evaluate(Candidate(7, PARAMS), lambda process: None)
+    assert outcome.exit_code == 0
+    return replace(outcome, exit_code=None)
 
 
 def shell(folder: Path, script: str, **options: Any) -> Outcome:
@@ -135,6 +138,7 @@ def test_the_tail_of_what_it_said_is_kept(tmp_path: Path) -> None:
     assert error.stderr.endswith("line 39999\n")
     assert len(error.stderr) <= 65536
     assert reason(tmp_path, "echo only here; exit 1").stderr == "only here\n"
+    assert shell(tmp_path, "echo a warning >&2; echo 3").stderr == "a warning\n"
 
 
 def test_a_timeout_ends_the_whole_group(tmp_path: Path) -> None:
@@ -173,7 +177,7 @@ def test_nothing_reaches_a_shell(tmp_path: Path) -> None:
     hostile = "$(touch pwned); `touch pwned` && touch pwned | \"' * ~"
     candidate = Candidate(0, {hostile: 1.0})
     command = Command(("printf", "%s\n", hostile, "{" + hostile + "}", "5"), tmp_path)
-    assert CommandPlace(command, None).evaluate(candidate, lambda _: None) == Outcome(5.0)
+    assert CommandPlace(command, None).evaluate(candidate, lambda _: None).value == 5.0
     assert list(tmp_path.iterdir()) == []
     assert command.filled(candidate.params, 0)[2:4] == [hostile, "1.0"]
 

@@ -17,7 +17,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -113,7 +113,7 @@ class CommandPlace:
             with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
                 try:
                     self._run(candidate, folder, out, err, begun)
-                    return self._read(folder, out)
+                    return replace(self._read(folder, out), exit_code=0, stderr=tail(err) or None)
                 except EvaluationError as error:
                     kept = command.keep != "never"
                     error.stderr = tail(err) or tail(out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .candidates import as_number
@@ -15,11 +15,16 @@ Objective = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one evaluation gave; constraints above 0 are violated, and `violation` is their sum."""
+    """What one evaluation gave; constraints above 0 are violated, and `violation` is their sum.
+
+    `exit_code` and `stderr` are those of a command.
+    """
 
     value: float
     violation: float = 0.0
     constraints: tuple[float, ...] | None = None
+    exit_code: int | None = field(default=None, repr=False)
+    stderr: str | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, value: Any, constraints: Any = None) -> Outcome:

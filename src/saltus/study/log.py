@@ -207,6 +207,8 @@ def with_outcome(trial: Trial, run: Run) -> Trial:
     if math.isfinite(run.started):
         about.update(started=run.started, seconds=run.seconds)
     outcome = run.outcome
+    if isinstance(outcome, Outcome | EvaluationError):
+        about.update(exit_code=outcome.exit_code, stderr=clean(outcome.stderr, LONGEST_STDERR))
     if isinstance(outcome, Outcome):
         value = outcome.value + 0.0 if math.isfinite(outcome.value) else None  # SQLite has no -0.0
         about["constraints"] = outcome.constraints
@@ -214,7 +216,6 @@ def with_outcome(trial: Trial, run: Run) -> Trial:
             return replace(trial, status="failed", reason=outcome.trouble, **about)
         return replace(trial, status="done", value=value, violation=outcome.violation, **about)
     if isinstance(outcome, EvaluationError):
-        about.update(exit_code=outcome.exit_code, stderr=clean(outcome.stderr, LONGEST_STDERR))
         return replace(trial, status="failed", reason=_shortened(outcome.reason), **about)
     notes = getattr(outcome, "__notes__", None) or traceback.format_exception(outcome)
     about["stderr"] = clean("\n".join(notes), LONGEST_STDERR)
