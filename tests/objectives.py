@@ -93,3 +93,8 @@ def is_killed_sometimes(p: dict[str, Any]) -> float:
 def slow_square(p: dict[str, Any]) -> float:
     time.sleep(1.0)
     return float(p["x"] ** 2)
+
+
+def very_slow_square(p: dict[str, Any]) -> float:
+    time.sleep(10.0)
+    return float(p["x"] ** 2)

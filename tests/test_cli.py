@@ -179,6 +179,7 @@ def test_a_study_in_which_everything_fails(study: Path) -> None:
         (["ask", "nowhere.db"], 2, "a new study needs a study file"),
         (["tell", "study.toml", "3", "1.5"], 3, "there is no record yet"),
         (["init", "study.toml"], 2, "it exists already"),
+        (["show", "a" * 300 + ".db"], 3, "File name too long"),
         (["init", "no/study.toml"], 2, "cannot be written"),
     ],
 )
@@ -256,7 +257,8 @@ def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tell", str(path), "1", "3"]) == 3
     assert "trial 1 is not waiting for a value; these are: 2, 3" in capsys.readouterr().err
     assert main(["tell", str(path), "2"]) == 2
-    for i in range(2, 2 + len(rest)):
+    assert main(["tell", str(path), "2", "-1e-3", "--constraints", "-2.5e-05"]) == 0
+    for i in range(3, 2 + len(rest)):
         assert main(["tell", str(path), str(i), str(i)]) == 0
     capsys.readouterr()
     assert main(["ask", str(path), "-n", "1"]) == 0
@@ -293,8 +295,9 @@ python = "model:cost"
         ("import no_such_thing", 2, "importing 'model' raised ModuleNotFoundError"),
         ("def cost(p:", 2, "importing 'model' raised SyntaxError"),
         (None, 2, "there is no module 'model' in"),
-        ("def cost(p): raise ValueError('mesh')", 1, "6 x ValueError: mesh"),
-        ("import os\ndef cost(p): os._exit(7)", 1, "6 x the worker process ended with exit code 7"),
+        ("def cost(p): raise ValueError('mesh')", 0, "6 x ValueError: mesh"),
+        ("import os\ndef cost(p): os._exit(7)", 0, "6 x the worker process ended with exit code 7"),
+        ("class Mesh(Exception): pass\ndef cost(p): raise Mesh('coarse')", 0, "6 x Mesh: coarse"),
         ("print('hello')\ndef cost(p): print('noise'); return p['x'] ** 2", 0, "evaluations: 6"),
     ],
 )
@@ -302,9 +305,10 @@ def test_python_objectives(tmp_path: Path, source: str | None, code: int, said: 
     if source is not None:
         (tmp_path / "model.py").write_text(source)
     (tmp_path / "study.toml").write_text(PYTHON)
-    done = saltus("run", "study.toml", cwd=tmp_path)
-    assert done.returncode == (0 if code == 1 else code), done.stderr  # 6 failures are too few to stop
+    done = saltus("run", tmp_path / "study.toml", cwd=ROOT)  # a study is found from anywhere
+    assert done.returncode == code, done.stderr  # six failures are too few to stop
     assert said in done.stdout + done.stderr
+    assert "noise" not in done.stdout  # what the objective prints is not our output
     assert "Traceback" not in done.stderr
 
 
@@ -355,6 +359,40 @@ def test_a_closed_pipe_is_no_error(study: Path) -> None:
     done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.startswith("trial,")
     assert done.stderr == ""
+
+
+def test_nobody_reads_what_it_says(study: Path) -> None:
+    words = f"{sys.executable} -m saltus run {study} 2>&1 >/dev/null | head -n 1"
+    subprocess.run(["sh", "-c", words], capture_output=True, text=True, cwd=ROOT)
+    assert Study.open(study.with_suffix(".db")).summary().evaluations == 40
+
+
+def test_a_page_does_not_replace_a_record(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", str(study), "--budget", "5"])
+    for out in (study.with_suffix(".db"), study, study.parent):
+        before = {p: p.read_bytes() for p in study.parent.iterdir()}
+        assert main(["report", str(study), "--out", str(out)]) == 2
+        assert "must name a file that ends in .html" in capsys.readouterr().err
+        assert {p: p.read_bytes() for p in study.parent.iterdir()} == before
+    assert main(["report", str(study), "--out", str(study / "page.html")]) == 2
+
+
+def test_working_folders_of_a_killed_run_are_removed(study: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'))
+    command = [sys.executable, "-m", "saltus", "run", str(study)]
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment) as process:
+        deadline = time.monotonic() + 30
+        while len(list(scratch.glob("*/trial-*"))) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.kill()
+    assert len(list(scratch.glob("*/trial-*"))) == 2
+    study.write_text(STUDY)
+    assert saltus("run", study, env=environment).returncode == 0
+    assert list(scratch.iterdir()) == []
 
 
 def test_a_bar_on_a_terminal(study: Path) -> None:

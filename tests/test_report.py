@@ -314,7 +314,7 @@ def test_a_space_without_names_and_with_open_ends() -> None:
     ]
     shots += [Snapshot(1, 5, 0, (math.nan,), (math.inf,)), Snapshot(2, 7, 3, (), ())]
     words = checked(render(summed_up(trials, space=space), trials, shots, now=NOW)).text
-    expected = ["any number", "at least 0", "at most 3", "at least 1, log", "0 … 1000000000", "variable 6"]
+    expected = ["any number", "at least 0", "at most 3", "at least 1, log", "0 … 1000000000", "x6"]
     assert [e for e in expected if e not in words] == []
     assert "500000000 false 1" in words
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import random
 import signal
 import sqlite3
 import subprocess
@@ -12,6 +13,8 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ import numpy as np
 import pytest
 
 from saltus import Bool, Float, Int, Ordinal, Result, Space, Stop, Study, StudyError, Trial, minimize
-from saltus.study import LockedError, RecordError
+from saltus.study import LockedError, RecordError, record
 
 from . import objectives
 from .objectives import SPACE, bowl, constrained, fails_sometimes
@@ -79,7 +82,7 @@ def test_a_larger_budget_later_or_at_once(tmp_path: Path) -> None:
     study = made(tmp_path)
     study.optimize(bowl, budget=20)
     assert study.optimize(bowl, budget=10).nfev == 20  # used up already
-    assert study.optimize(bowl, budget=20).stop is Stop.BUDGET
+    assert study.optimize(bowl, budget=25).nfev == 25
 
 
 def test_points_on_record_are_not_paid_again(tmp_path: Path) -> None:
@@ -206,10 +209,10 @@ def test_retries(tmp_path: Path) -> None:
 def test_a_timeout_ends_the_evaluation(tmp_path: Path) -> None:
     study = made(tmp_path)
     tick = time.monotonic()
-    study.optimize(objectives.hangs_sometimes, budget=8, workers=2, timeout=0.5)
+    study.optimize(objectives.hangs_sometimes, budget=8, workers=2, timeout=2)
     assert time.monotonic() - tick < 30
     reasons = study.summary().failures
-    assert reasons == {"timeout after 0.5 s": sum(t.params["k"] % 3 == 0 for t in study.trials())}
+    assert reasons == {"timeout after 2 s": sum(t.params["k"] % 3 == 0 for t in study.trials())}
     assert reasons
 
 
@@ -323,14 +326,17 @@ def test_wrong_arguments_are_named_and_leave_nothing_behind(tmp_path: Path) -> N
 
 def test_only_one_at_a_time(tmp_path: Path) -> None:
     study = made(tmp_path)
+    looked: list[int] = []
 
     def fun(p: dict[str, Any]) -> float:
         with pytest.raises(LockedError, match=f"being run by process {os.getpid()} on "):
             Study.open(study.path).optimize(bowl, budget=3)
-        assert len(list(Study.open(study.path).trials())) > 0  # looking is free
+        looked.append(len(list(Study.open(study.path).trials())))  # looking is free
         return bowl(p)
 
     assert study.optimize(fun, budget=3).nfev == 3
+    assert study.summary().failures == {}
+    assert min(looked) >= 3
     assert not study.path.with_name("study.db.lock").exists()
     assert {p.name for p in tmp_path.iterdir()} <= {"study.db", "study.db-wal", "study.db-shm"}
 
@@ -359,11 +365,12 @@ def test_a_study_can_run_in_a_thread(tmp_path: Path) -> None:
 CTRL_C = """
 import sys, time
 from saltus import Float, Space, Study
-from tests.objectives import slow_square
+from tests.objectives import slow_square, very_slow_square
 
 if __name__ == "__main__":
     study = Study.create(sys.argv[1], Space({"x": Float(-1, 1)}), seed=1)
-    print(study.optimize(slow_square, budget=50, workers=int(sys.argv[2])).stop.name, flush=True)
+    fun = {"1": slow_square, "10": very_slow_square}[sys.argv[3]]
+    print(study.optimize(fun, budget=50, workers=int(sys.argv[2])).stop.name, flush=True)
 """
 
 
@@ -372,11 +379,11 @@ if __name__ == "__main__":
 def test_ctrl_c_waits_and_again_ends(tmp_path: Path, workers: int, presses: int) -> None:
     script, path = tmp_path / "script.py", tmp_path / "study.db"
     script.write_text(CTRL_C)
-    words = [sys.executable, str(script), str(path), str(workers)]
+    words = [sys.executable, str(script), str(path), str(workers), "1" if presses == 1 else "10"]
     root = str(Path(__file__).parent.parent)
     with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": root}, stdout=subprocess.PIPE) as process:
         deadline = time.monotonic() + 30
-        while not path.exists() or not any(t.status == "running" for t in _peek(path)):
+        while sum(t.status == "running" for t in _peek(path)) < workers:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         for _ in range(presses):
@@ -392,7 +399,7 @@ def test_ctrl_c_waits_and_again_ends(tmp_path: Path, workers: int, presses: int)
         assert waited > 0.3
         assert statuses.count("done") == workers
     else:
-        assert waited < 1.2
+        assert waited < 5  # an evaluation takes 10 s
         assert statuses.count("done") == 0
     assert set(statuses) <= {"done", "asked"}
     again = Study.open(path)
@@ -404,7 +411,7 @@ def _peek(path: Path) -> list[Trial]:
     try:
         return list(Study.open(path).trials())
     except RecordError:
-        return []  # just being made
+        return []  # not there, or just being made
 
 
 def test_the_record_is_readable_with_any_client(tmp_path: Path) -> None:
@@ -427,15 +434,17 @@ def test_the_record_is_readable_with_any_client(tmp_path: Path) -> None:
 def test_a_state_is_written_with_its_generation(tmp_path: Path) -> None:
     """Whatever the moment, the state in the record fits the trials in it."""
     study = made(tmp_path)
+    seen: list[tuple[int, int, Any]] = []
 
     def fun(p: dict[str, Any]) -> float:
         with Study.open(study.path)._reading() as record:
             count, _, state = record.state()
-            assert count == len(list(record.trials()))
-            assert json.loads(state)["sampled"] is not None
+            seen.append((count, len(list(record.trials())), json.loads(state)["sampled"]))
         return bowl(p)
 
     study.optimize(fun, budget=25)
+    assert len(seen) == 25
+    assert all(count == trials and sampled is not None for count, trials, sampled in seen)
 
 
 def test_a_budget_that_cuts_a_generation_between_twins(tmp_path: Path) -> None:
@@ -501,3 +510,137 @@ def test_an_exhausted_space_ends_at_the_same_place(tmp_path: Path) -> None:
         pass
     assert essence(pieces) == essence(whole)
     assert result.stop in (Stop.EXHAUSTED, Stop.BUDGET)
+
+
+def troubled(p: dict[str, Any]) -> tuple[float, list[float]]:
+    """Fails for some points, and for others a constraint is not known."""
+    if p["a"] == 1 and p["c"] == 5:
+        raise OSError("no licence")
+    x = p.get("x", 0.0)
+    return distance(p) + x**2, [math.nan if p["a"] == 2 and p["b"] else p["a"] - 3.5 if x < 1 else math.nan]
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_killed_at_any_write_it_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mixed: bool
+) -> None:
+    """Without processes, so that it can be done hundreds of times: a transaction that does not happen."""
+    variables = dict(zip(DISCRETE.names or (), DISCRETE.variables, strict=True))
+    space = Space({"x": Float(-5, 5), **variables}) if mixed else DISCRETE
+    budget = 40 if mixed else 22
+    rng = random.Random(1)
+    insert = record._insert
+    left = 0
+
+    def insert_or_die(db: sqlite3.Connection, *arguments: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise SystemExit
+        insert(db, *arguments)
+
+    for seed in range(6):
+        whole = Study.create(tmp_path / f"whole{seed}.db", space, seed=seed)
+        whole.optimize(troubled, budget=budget)
+        pieces = Study.create(tmp_path / f"pieces{seed}.db", space, seed=seed)
+        for _ in range(20):
+            left = rng.randint(1, 30)
+            with monkeypatch.context() as patch, suppress(SystemExit):
+                patch.setattr(record, "_insert", insert_or_die)
+                Study.open(pieces.path).optimize(troubled, budget=budget)
+        Study.open(pieces.path).optimize(troubled, budget=budget)
+        assert essence(pieces) == essence(whole)
+
+
+def test_dear_outcomes_are_forced_to_the_disk(tmp_path: Path) -> None:
+    study = made(tmp_path)
+    trials = study.ask()
+    with study._writing() as (opened, _):
+        statements: list[str] = []
+        opened._db.set_trace_callback(statements.append)
+        for trial, seconds in zip(trials, (3600.0, 3600.0, 0.001), strict=False):
+            opened.put([replace(trial, status="done", value=1.0, seconds=seconds)])
+    modes = [s.rpartition(" ")[2] for s in statements if "synchronous" in s]
+    assert modes == ["FULL", "FULL", "NORMAL"]  # the cheap one, right after the others, may wait
+
+
+def test_points_that_failed_while_it_was_down_are_tried_again(tmp_path: Path) -> None:
+    study = made(tmp_path, DISCRETE)
+
+    def down(p: dict[str, Any]) -> float:
+        raise OSError("no licence")
+
+    assert study.optimize(down, budget=100).stop is Stop.FAILING
+    failed = study.summary().evaluations
+    result = study.optimize(distance, budget=100)
+    assert result.fun == 0.0
+    assert result.stop is Stop.EXHAUSTED
+    assert result.nfev <= 30 + failed
+    before = essence(study)
+    assert study.optimize(distance, budget=100).stop is Stop.EXHAUSTED
+    assert study.ask() == []
+    assert essence(study) == before  # there is nothing to do
+
+
+def test_an_early_success_counts_after_a_kill(tmp_path: Path) -> None:
+    study = made(tmp_path)
+    trials = study.ask()
+    study.tell(trials[0].id, 1.0)
+
+    def down(p: dict[str, Any]) -> float:
+        raise OSError("no licence")
+
+    assert study.optimize(down, budget=1000).nfev == 101
+
+
+def test_an_error_of_a_callback_ends_the_session_in_order(tmp_path: Path) -> None:
+    study = made(tmp_path)
+
+    def callback(result: Result) -> None:
+        raise LookupError("my mistake")
+
+    with pytest.raises(LookupError):
+        study.optimize(bowl, budget=50, callback=callback)
+    assert study.summary().sessions[-1].why == "LookupError: my mistake"
+    assert study.optimize(bowl, budget=50).nfev == 50
+
+
+FORKS = """
+import os, sys, time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from saltus import Float, Space, Study
+
+def fun(p):
+    time.sleep(3)
+    return p["x"] ** 2
+
+if __name__ == "__main__":
+    study = Study.create(sys.argv[1], Space({"x": Float(-1, 1)}), seed=1)
+    with ProcessPoolExecutor(2, get_context("fork")) as pool:
+        study.optimize(fun, budget=50, executor=pool)
+"""
+
+
+def test_forked_workers_do_not_hold_the_lock_of_a_dead_process(tmp_path: Path) -> None:
+    script, path = tmp_path / "script.py", tmp_path / "study.db"
+    script.write_text(FORKS)
+    with subprocess.Popen([sys.executable, str(script), str(path)], stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 30
+        while not _peek(path):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(0.5)  # now its workers are forked
+        process.kill()
+    assert Study.open(path).optimize(lambda p: float(p["x"] ** 2), budget=10).nfev == 10
+
+
+def test_more_wrong_arguments(tmp_path: Path) -> None:
+    study = made(tmp_path)
+    with pytest.raises(ValueError, match="ask takes a positive whole number"):
+        study.ask(0)
+    with pytest.raises(ValueError, match="at most 2,000,000"):
+        study.optimize(bowl, timeout=math.inf)
+    with pytest.raises(ValueError, match="budget must be"):
+        study.optimize(bowl, budget="a", progress=True)  # type: ignore[arg-type]
+    assert study.optimize(bowl, budget=5, max_seconds=1e12).nfev == 5

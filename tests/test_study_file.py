@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from saltus import Bool, Float, Int, Ordinal
+from saltus.command import Command
 from saltus.study import SettingsError
 from saltus.study.file import StudyFile
 
@@ -65,10 +66,10 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
     settings = file.study
     assert (settings.name, settings.budget, settings.target, settings.seed) == ("lens", 2000, 1, 7)
     assert (settings.workers, settings.retries, settings.timeout, settings.noisy) == (3, 1, 2, True)
-    command = file.command()
-    assert command is not None
+    assert file.objective is not None
+    assert file.objective.command is not None
+    command = Command(file.objective.command, file.folder)
     assert command.filled({"radius": 1.0, "grid size": 4}, 3)[1:] == ["1.0", "4", f"{tmp_path}/mesh", "3"]
-    assert file.record == tmp_path / "study.db"
 
 
 def test_the_template_is_a_study_file(tmp_path: Path) -> None:
@@ -97,12 +98,12 @@ def test_the_template_is_a_study_file(tmp_path: Path) -> None:
         ("[study]\nbudget = '3'\n" + SPACE, "[study] budget must be a whole number, got '3'"),
         ("[study]\nbudget = 3.5\n" + SPACE, "[study] budget must be a whole number, got 3.5"),
         ("[study]\nbudget = true\n" + SPACE, "[study] budget must be a whole number, got True"),
-        ("[study]\nbudget = 0\n" + SPACE, "[study] budget must be at least 1, got 0"),
-        ("[study]\nseed = -1\n" + SPACE, "[study] seed must be from 0"),
-        ("[study]\ntarget = nan\n" + SPACE, "[study] target must be a number, got nan"),
-        ("[study]\nworkers = 0\n" + SPACE, "[study] workers must be 1 or more"),
-        ("[study]\ntimeout = 0\n" + SPACE, "[study] timeout must be positive"),
-        ("[study]\nretries = -1\n" + SPACE, "[study] retries must be 0 or more"),
+        ("[study]\nbudget = 0\n" + SPACE, "[study] budget must be a positive whole number, got 0"),
+        ("[study]\nseed = -1\n" + SPACE, "[study] seed must be a whole number from 0"),
+        ("[study]\ntarget = nan\n" + SPACE, "[study] target must be a number or None, got nan"),
+        ("[study]\nworkers = 0\n" + SPACE, "[study] workers must be a positive whole number"),
+        ("[study]\ntimeout = 0\n" + SPACE, "[study] timeout must be a positive number"),
+        ("[study]\nretries = -1\n" + SPACE, "[study] retries must be a whole number, 0 or more"),
         ("[study]\nnoisy = 1\n" + SPACE, "[study] noisy must be true or false, got 1"),
         ("[study]\nname = 1\n" + SPACE, "[study] name must be text in quotes, got 1"),
         ("[study]\nstrategy = 'saltis'\n" + SPACE, "did you mean 'saltus'?"),
@@ -161,10 +162,10 @@ def test_programs_that_are_missing(tmp_path: Path) -> None:
     ]:
         file = read(tmp_path, SPACE + f"[objective]\ncommand=['{program}']\n")
         with pytest.raises(SettingsError, match="there is no program") as caught:
-            file.evaluating(1)
+            file.evaluating(1, tmp_path / "study.db")
         assert words in str(caught.value).replace(str(tmp_path / "missing"), f"{tmp_path}/./missing")
     with pytest.raises(SettingsError, match=r"there is no \[objective\]"):
-        read(tmp_path, SPACE).evaluating(1)
+        read(tmp_path, SPACE).evaluating(1, tmp_path / "study.db")
 
 
 TOML_VALUES = st.recursive(

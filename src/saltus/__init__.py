@@ -2,6 +2,7 @@
 
 from ._version import __version__
 from .candidates import Best, Candidate
+from .child import WorkerError
 from .minimize import ObjectiveError, minimize
 from .optimizer import Optimizer
 from .result import History, Result, Stop
@@ -9,7 +10,6 @@ from .search import STRATEGIES
 from .space import Space
 from .study import Study, StudyError, Trial
 from .variables import Bool, Float, Int, Ordinal
-from .workers import WorkerError
 
 __all__ = [
     "STRATEGIES",

@@ -7,6 +7,7 @@ perhaps `constraints`, or the name of a JSON file that holds such an object.
 from __future__ import annotations
 
 import difflib
+import errno
 import json
 import os
 import re
@@ -16,14 +17,15 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 from .candidates import Candidate
 from .evaluation import Ended, EvaluationError, MachineError, Outcome
-from .workers import end_group, how_it_ended
+from .hints import did_you_mean
+from .processes import end_group, how_it_ended
 
 OWN_NAMES = ("study_dir", "trial")  # what a command may be told besides the variables
 GRACE = 2.0  # seconds between the request to end and the end
@@ -31,6 +33,7 @@ _TAIL = 64 * 1024  # bytes of output that are looked at
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}|\{([^{}]*)\}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
 _NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_NOT_ITS_FAULT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC)
 _LARGEST_FILE = 10 * 1024 * 1024
 
 
@@ -45,6 +48,7 @@ class Command:
         result: a JSON file, relative to the working folder, that holds the result instead of standard output.
         keep: which working folders to keep, in `work`: "never", "failed" or "always".
         work: the folder for those that are kept.
+        scratch: where working folders are made; default the system's temporary folder.
     """
 
     arguments: tuple[str, ...]
@@ -52,6 +56,7 @@ class Command:
     result: str | None = None
     keep: str = "never"
     work: Path | None = None
+    scratch: Path | None = None
 
     def unknown_names(self, names: Sequence[str]) -> list[str]:
         """What stands in braces and looks like a name, but is none."""
@@ -103,26 +108,25 @@ class CommandPlace:
         """Run the command in a folder of its own and read its result."""
         command = self._command
         kept = command.keep == "always"
-        try:
-            folder = Path(tempfile.mkdtemp(prefix=f"saltus-{candidate.id}-"))
-        except OSError as error:
-            raise MachineError(
-                f"no working folder can be made in {tempfile.gettempdir()}: {error}"
-            ) from error
-        try:
-            with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-                try:
-                    self._run(candidate, folder, out, err, begun)
-                    return replace(self._read(folder, out), exit_code=0, stderr=tail(err) or None)
-                except EvaluationError as error:
-                    kept = command.keep != "never"
-                    error.stderr = tail(err) or tail(out)
-                    raise
-                finally:
-                    if kept and command.work is not None:
-                        _keep(folder, command.work / f"trial-{candidate.id}", out, err)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        with ExitStack() as stack:
+            try:
+                folder = Path(tempfile.mkdtemp(prefix=f"trial-{candidate.id}-", dir=command.scratch))
+                stack.callback(shutil.rmtree, folder, ignore_errors=True)
+                out = stack.enter_context(tempfile.TemporaryFile())
+                err = stack.enter_context(tempfile.TemporaryFile())
+            except OSError as error:
+                where = command.scratch or tempfile.gettempdir()
+                raise MachineError(f"no working folder can be made in {where}: {error.strerror}") from error
+            try:
+                self._run(candidate, folder, out, err, begun)
+                return replace(self._read(folder, out), exit_code=0, stderr=tail(err) or None)
+            except EvaluationError as error:
+                kept = command.keep != "never"
+                error.stderr = tail(err) or tail(out)
+                raise
+            finally:
+                if kept and command.work is not None:
+                    _keep(folder, command.work / f"trial-{candidate.id}", out, err)
 
     def _run(
         self,
@@ -156,6 +160,8 @@ class CommandPlace:
                     start_new_session=True,  # so that all that it starts can be ended with it
                 )
         except (OSError, ValueError) as error:
+            if getattr(error, "errno", None) in _NOT_ITS_FAULT:
+                raise MachineError(f"commands cannot be started now: {error}") from error
             raise EvaluationError(f"the command cannot be started: {error}") from error
         begun(process.pid)
         try:
@@ -230,8 +236,8 @@ def from_json(text: str, what: str) -> Outcome:
     if not isinstance(data, dict) or "value" not in data:
         raise EvaluationError(f"{what} must be a JSON object with 'value'")
     for key in data.keys() - {"value", "constraints"}:  # anything else may stand there, but no misspelling
-        for name in difflib.get_close_matches(key, ["value", "constraints"], n=1, cutoff=0.8):
-            raise EvaluationError(f"{what} holds {key!r}: did you mean {name!r}?")
+        if difflib.get_close_matches(key, ["value", "constraints"], cutoff=0.8):
+            raise EvaluationError(f"{what} holds {key!r}{did_you_mean(key, ['value', 'constraints'])}")
     constraints = data.get("constraints")
     if isinstance(constraints, dict):
         constraints = list(constraints.values())

@@ -23,8 +23,8 @@ class Outcome:
     value: float
     violation: float = 0.0
     constraints: tuple[float, ...] | None = None
-    exit_code: int | None = field(default=None, repr=False)
-    stderr: str | None = field(default=None, repr=False)
+    exit_code: int | None = field(default=None, repr=False, compare=False)
+    stderr: str | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, value: Any, constraints: Any = None) -> Outcome:
@@ -86,8 +86,9 @@ class Run:
 
     @property
     def told(self) -> Outcome:
-        """What the optimizer is told: a failure has no value."""
-        return self.outcome if isinstance(self.outcome, Outcome) else Outcome(math.nan)
+        """What the optimizer is told: a failure of any kind has no value."""
+        outcome = self.outcome
+        return outcome if isinstance(outcome, Outcome) and outcome.trouble is None else Outcome(math.nan)
 
 
 def evaluate(fun: Objective, params: Any) -> Outcome:

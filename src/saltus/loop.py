@@ -15,14 +15,16 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal, Protocol
 
 from .candidates import Candidate
+from .child import WorkerError
 from .evaluation import Ended, Run
 from .optimizer import Optimizer
 from .progress import Progress
 from .result import History, Result, Stop
-from .workers import Evaluator, Job, WorkerError
+from .workers import Evaluator, Job
 
 Callback = Callable[[Result], Any]
 OnError = Literal["raise", "infeasible"]
+_LONGEST_WAIT = 3600.0  # seconds: a queue cannot wait for ever with a timeout
 HistoryRow = tuple[float, float, float, float]
 
 
@@ -63,9 +65,7 @@ class Log(Protocol):
     def knows(self, candidate: Candidate) -> bool:
         """Whether this candidate, which is pending, has an outcome already."""
 
-    def begin(
-        self, optimizer: Optimizer, candidates: list[Candidate], submit: Callable[[Candidate], Job]
-    ) -> Iterable[Job]:
+    def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
         """Remember that these candidates are asked, then begin what has to be evaluated."""
 
     def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
@@ -97,9 +97,7 @@ class Memory:
         """Never."""
         return False
 
-    def begin(
-        self, optimizer: Optimizer, candidates: list[Candidate], submit: Callable[[Candidate], Job]
-    ) -> Iterable[Job]:
+    def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
         """Begin all of them."""
         return map(submit, candidates)
 
@@ -176,6 +174,8 @@ class Loop:
         optimizer, log = self.optimizer, self.log
         if self._reached_target():
             return Stop.TARGET
+        if log.stop is not None and not optimizer.pending:
+            return log.stop
         candidates = self._candidates()
         if not candidates:
             return Stop.BUDGET
@@ -287,7 +287,7 @@ class Batch:
             return evaluator.submit(candidate, partial(self._begun, candidate))
 
         try:
-            self._jobs = list(self._log.begin(self._loop.optimizer, candidates, submit))
+            self._jobs = list(self._log.begin(candidates, submit))
         except BrokenExecutor as error:
             raise WorkerError(f"the executor is broken: {error}") from error
         self._open = set(range(len(candidates)))
@@ -316,7 +316,7 @@ class Batch:
             self.withdraw()
             return
         try:
-            event = self._events.get(timeout=None if self.late or remaining == math.inf else remaining)
+            event = self._events.get(timeout=None if self.late else min(remaining, _LONGEST_WAIT))
         except Empty:
             return
         if self._loop.interrupted:

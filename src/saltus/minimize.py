@@ -99,7 +99,7 @@ def minimize(
         seed=seed,
     )
     if budget is None:
-        budget = 1000 * space.dimension
+        budget = default_budget(space)
     check_limits(budget, target, max_seconds)
     log = Memory(optimizer)
     loop = Loop(
@@ -135,6 +135,11 @@ def stopping(callback: Callback | None, result: Callable[[None], Result]) -> Cal
             return True
 
     return wants_stop
+
+
+def default_budget(space: Space) -> int:
+    """Evaluations, if nobody says how many."""
+    return 1000 * space.dimension
 
 
 def check_limits(budget: Any, target: Any, max_seconds: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,9 @@ class Progress:
         """There are so many evaluations now."""
         if self._bar is None:
             return
-        self._bar.set_postfix_str(self.described(optimizer, sign), refresh=False)
-        self._bar.update(evaluations - self._bar.n)
+        with suppress(OSError):  # a terminal that was closed does not end the search
+            self._bar.set_postfix_str(self.described(optimizer, sign), refresh=False)
+            self._bar.update(evaluations - self._bar.n)
 
     @staticmethod
     def described(optimizer: Optimizer, sign: float) -> str:
@@ -51,4 +53,5 @@ class Progress:
     ) -> None:
         """Close the bar, leaving its last line."""
         if self._bar is not None:
-            self._bar.close()
+            with suppress(OSError):
+                self._bar.close()

@@ -101,6 +101,23 @@ class Space:
             return cls(variables)
         return cls(dict(zip(plain["names"], variables, strict=True)))
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names, or x0, x1 and so on where there are none."""
+        return tuple(f"x{i}" for i in range(len(self))) if self.names is None else self.names
+
+    def count_points(self) -> float:
+        """How many different points there are.
+
+        >>> Space({"a": Int(0, 9), "b": Bool()}).count_points(), Space({"x": Float(0, 1)}).count_points()
+        (20, inf)
+        """
+        free = [v for v in self.variables if not v.fixed]
+        if not all(v.discrete for v in free):
+            return math.inf
+        grids = (v.grid() for v in free)
+        return math.prod(grid[2] if isinstance(grid, tuple) else len(grid) for grid in grids)
+
     def label(self, i: int) -> str:
         """What to call variable i in a message."""
         return f"variable {i}" if self.names is None else repr(self.names[i])

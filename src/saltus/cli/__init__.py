@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from .._version import __version__
+from ..child import WorkerError
 from ..evaluation import MachineError
 from ..study.errors import SettingsError, StudyError
-from ..workers import WorkerError
 from . import by_hand, export, init, report, run, show
 from .codes import DONE, INTERRUPTED, RECORD, TROUBLE, USAGE
+from .lines import say
 
 _EPILOG = """\
 exit codes:
@@ -45,12 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone, for instance `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    except OSError as error:
+        return _say(error, RECORD)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
 
 
 def _say(what: object, code: int) -> int:
-    print(f"saltus: {what}", file=sys.stderr)
+    say(f"saltus: {what}")
     return code
 
 
@@ -72,7 +76,8 @@ def parser() -> argparse.ArgumentParser:
 
     def add_study(name: str, command: Callable[[Any], int], summary: str) -> argparse.ArgumentParser:
         sub = add(name, command, summary)
-        _file(sub.add_argument("study", type=Path, metavar="STUDY", help="the study file, or its record"))
+        what = "the study file" if name == "run" else "the study file, or its record"
+        _file(sub.add_argument("study", type=Path, metavar="STUDY", help=what))
         record = "the record (default: STUDY with the ending .db)"
         _file(sub.add_argument("--db", type=Path, metavar="FILE", help=record))
         return sub
@@ -101,6 +106,8 @@ def parser() -> argparse.ArgumentParser:
     add_json(sub)
 
     sub = add_study("tell", by_hand.tell, "take the value of a point")
+    # argparse takes -1e-3 for an option
+    sub._negative_number_matcher = re.compile(r"-(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
     sub.add_argument("trial", type=int, metavar="TRIAL", help="the number that `ask` gave")
     sub.add_argument("value", type=float, metavar="VALUE", nargs="?", help="what was measured")
     sub.add_argument(

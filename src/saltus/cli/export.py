@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..study import Study
-from ..study.log import OVER
 from .studies import opened
 
 _BEFORE, _AFTER = ("trial", "generation"), ("value", "status", "reason", "seconds")
@@ -37,15 +36,14 @@ def export(options: argparse.Namespace) -> int:
 
 def columns(study: Study) -> list[str]:
     """The header; a variable that has the name of another column is told from it."""
-    names = study.space.names or [f"x{i}" for i in range(len(study.space))]
     taken = (*_BEFORE, *_AFTER)
-    return [*_BEFORE, *(f"variable {n}" if n in taken else n for n in names), *_AFTER]
+    return [*_BEFORE, *(f"variable {n}" if n in taken else n for n in study.space.keys), *_AFTER]
 
 
 def rows(study: Study) -> Iterator[list[Any]]:
     """One for each evaluation."""
     for trial in study.trials():
-        if trial.status in OVER:
+        if trial.evaluated:
             values = trial.params.values() if isinstance(trial.params, dict) else trial.params
             reason = trial.reason
             if trial.violation:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..progress import Progress
@@ -15,8 +16,9 @@ SECONDS_BETWEEN_LINES = 5.0
 
 
 def say(line: str) -> None:
-    """A line for the reader, beside the output."""
-    print(line, file=sys.stderr, flush=True)
+    """A line for the reader, beside the output; if nobody reads, the run goes on."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def progress(budget: int) -> Progress:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from ..report import render
@@ -15,13 +16,16 @@ def report(options: argparse.Namespace) -> int:
     """Write one self-contained HTML page: convergence, each variable, failures, timing, best points."""
     study = opened(options.study, options.db)
     out: Path = options.out or record_of(options.study, options.db).with_suffix(".html")
+    if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
+        raise SettingsError(f"--out must name a file that ends in .html, got {out}")
     page = render(study.summary(), study.trials(), study.snapshots())
     half = out.with_name(out.name + ".part")
     try:  # never half a page
         half.write_text(page, encoding="utf-8")
         os.replace(half, out)
     except OSError as error:
-        half.unlink(missing_ok=True)
+        with suppress(OSError):
+            half.unlink()
         raise SettingsError(f"{out}: cannot be written: {error.strerror}") from error
     print(out)
     return 0

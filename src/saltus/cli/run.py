@@ -6,6 +6,7 @@ import argparse
 import json
 from dataclasses import replace
 
+from ..minimize import default_budget
 from ..result import Stop
 from ..study import SettingsError, Study
 from ..study.file import StudyFile
@@ -13,7 +14,7 @@ from ..workers import worker_count
 from .codes import DONE, INTERRUPTED, TROUBLE
 from .lines import progress, say
 from .show import as_json, as_text
-from .studies import opened_or_created
+from .studies import opened_or_created, record_of
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,9 +28,9 @@ def run(options: argparse.Namespace) -> int:
             raise SettingsError(f"--{key} must be a positive whole number, got {given[key]}")
     file = replace(file, study=replace(file.study, **given))
     workers = worker_count(file.study.workers)
-    where = file.evaluating(workers)
+    where = file.evaluating(workers, record_of(options.study, options.db))
     study = opened_or_created(file, options.db, workers)
-    budget = file.study.budget or 1000 * file.space.dimension
+    budget = file.study.budget or default_budget(file.space)
     say(f"{study.head.name}: {file.space.dimension} variables, record {study.path}, {workers} workers")
     _note_a_new_objective(file, study)
     result = study.run(
@@ -52,5 +53,5 @@ def run(options: argparse.Namespace) -> int:
 
 def _note_a_new_objective(file: StudyFile, study: Study) -> None:
     before = study.last_objective()
-    if before is not None and before not in (file.describe_objective(), "by hand"):
+    if before is not None and before != file.describe_objective():
         say(f"note: the objective was {before} before; values on record are kept")

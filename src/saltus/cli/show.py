@@ -57,12 +57,12 @@ def as_text(summary: Summary) -> str:
 def state(summary: Summary) -> str:
     """Whether it runs, and why it ended."""
     if not summary.sessions:
-        return "not run yet"
+        return "evaluated by hand" if summary.evaluations or summary.unfinished else "not run yet"
     last = summary.sessions[-1]
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last.ended or last.started))
     if last.ended is None:
         return f"running since {since} as process {last.pid} on {last.host}, unless that died"
-    return f"ended {since}: {last.stop}"
+    return f"ended {since}: {last.why}"
 
 
 def as_json(summary: Summary) -> dict[str, Any]:

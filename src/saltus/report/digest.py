@@ -134,7 +134,7 @@ def gather(summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapsh
     best_value, constrained = math.inf, False
     for trial in trials:
         clock.note(trial)
-        if trial.status not in ("done", "failed"):
+        if not trial.evaluated:
             continue
         ids.append(trial.id)
         x = len(ids)

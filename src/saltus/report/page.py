@@ -96,7 +96,7 @@ def _state(summary: Summary) -> str:
     last = summary.sessions[-1]
     if last.ended is not None or last.stop is not None:
         when = f"Ended {date(last.ended)}" if last.ended is not None else "Ended"
-        return f"{when}: {last.stop}{rest}" if last.stop else f"{when}, for no recorded reason.{rest}"
+        return f"{when}: {last.why}{rest}" if last.why else f"{when}, for no recorded reason.{rest}"
     where = f"{last.host} (process {last.pid}, {count(last.workers, 'worker')})"
     return f"Running since {date(last.started)} on {where}, unless that process has died.{rest}"
 

@@ -92,7 +92,7 @@ def scientific(mantissa: str, exponent: int) -> str:
 
 def name(space: Space, i: int) -> str:
     """What to call variable i, not escaped."""
-    return f"variable {i}" if space.names is None else space.names[i]
+    return space.keys[i]
 
 
 def domain(variable: Variable) -> str:

@@ -6,12 +6,12 @@ runs, descents and restarts from small pieces, a file each.
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, Protocol
 
 import numpy as np
 
 from .. import plain
+from ..hints import did_you_mean
 from ..result import Stop
 from ..stopping import RunLog
 from ..strategy import STRATEGIES as SINGLE
@@ -75,6 +75,5 @@ def mirrored(name: str) -> bool:
         return True
     if isinstance(name, str) and name in SINGLE:
         return bool(SINGLE[name].core.MIRRORED)
-    near = difflib.get_close_matches(str(name), STRATEGIES, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(name, STRATEGIES)
     raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {name!r}{hint}")

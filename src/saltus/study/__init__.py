@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,16 +18,18 @@ import numpy as np
 from .._version import __version__
 from ..evaluation import EvaluationError, Objective, Outcome, Run
 from ..loop import Callback, Loop
-from ..minimize import check_limits, stopping
+from ..minimize import check_limits, default_budget, stopping
 from ..optimizer import DEFAULT_STRATEGY, Optimizer
+from ..processes import end_leftover
 from ..progress import Progress
 from ..result import History, Result
 from ..space import PerVariable, Space
 from ..workers import Evaluator, evaluating, worker_count
 from .errors import LockedError, RecordError, SettingsError, StudyError
 from .interrupts import interruptible
+from .limits import check_evaluations, check_seed
 from .lock import Lock
-from .log import RecordLog, end_leftover, reset
+from .log import RecordLog, reset
 from .record import Head, Record
 from .summary import Summary, history_rows, summarise
 from .trial import Session, Snapshot, Trial
@@ -100,8 +103,7 @@ class Study:
             raise ValueError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
         if seed is None:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
-            raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, got {seed!r}")
+        check_seed(seed)
         optimizer = Optimizer(
             space, strategy=strategy, population=population, mean=mean, sigma=sigma, seed=int(seed)
         )
@@ -174,8 +176,9 @@ class Study:
         where = evaluating(fun, workers, executor, timeout, retries)
         name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
         count = 1 if executor is not None else worker_count(workers)
-        budget = 1000 * self.space.dimension if budget is None else budget
-        result = self.run(
+        budget = default_budget(self.space) if budget is None else budget
+        check_limits(budget, target, max_seconds)
+        return self.run(
             where,
             f"python {name}",
             workers=count,
@@ -185,7 +188,6 @@ class Study:
             callback=callback,
             bar=Progress(int(budget) if progress else None),
         )
-        return result
 
     def run(
         self,
@@ -205,7 +207,7 @@ class Study:
         with ExitStack() as stack:
             record, optimizer = stack.enter_context(self._writing())
             bar = stack.enter_context(bar or Progress(None))
-            for line in _tidied(record, optimizer):
+            for line in _tidy(record, optimizer):
                 say(line)
             log = RecordLog(record, optimizer)
             loop = Loop(
@@ -217,18 +219,15 @@ class Study:
                 maximize=self.maximize,
                 on_error="infeasible",
             )
-            for candidate, run in log.known():
-                if candidate != optimizer.pending[0]:
-                    break  # the loop waits for the one before: what is told when must not depend on a kill
+            # in their order, and only up to the first that is unknown: as if they had just been evaluated
+            for candidate in itertools.takewhile(log.knows, optimizer.pending):
+                run = log.answer(candidate)
+                log.heard(candidate, run)
                 loop.tell(candidate, run)
             evaluator = stack.enter_context(where)
-            number = record.begin_session(
-                Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None), objective
-            )
-            with interruptible(loop, evaluator, say):
+            with _session(record, log, workers, objective) as ended, interruptible(loop, evaluator, say):
                 stop = loop.run(evaluator, stopping(callback, lambda _: loop.result(None, History())), bar)
-                log.close()
-                record.end_session(number, time.time(), stop.value)
+                ended(stop.name)
             return loop.result(stop, History(list(history_rows(self.head.direction, record.trials()))))
 
     def ask(self, count: int | None = None) -> list[Trial]:
@@ -237,19 +236,24 @@ class Study:
         If all are out, the list is empty: `tell` what is missing first. Points that the record can answer are
         not asked.
         """
+        if count is not None and count < 1:
+            raise ValueError(f"ask takes a positive whole number, or nothing, got {count!r}")
         with self._writing() as (record, optimizer):
             log = RecordLog(record, optimizer)
             out: list[Trial] = []
             while count is None or len(out) < count:
-                for candidate, run in log.known():
+                for candidate in filter(log.knows, optimizer.pending):
+                    run = log.answer(candidate)
                     log.heard(candidate, run)
                     optimizer.tell(candidate, self._sign * run.told.value, run.told.violation)
+                if log.stop is not None and not optimizer.pending:
+                    break
                 if optimizer.stop is not None and optimizer.between_generations:
                     optimizer.restart()
                 new = optimizer.ask(None if count is None else count - len(out))
                 log.add(new)
                 out += log.to_evaluate(new)
-                if not new or log.stop is not None or (count is None and out):
+                if not new or (count is None and out):
                     break
             return out
 
@@ -330,21 +334,31 @@ class Study:
             raise RecordError(f"{self.path}: the optimizer's state cannot be read: {error}") from error
 
 
-def check_evaluations(timeout: Any, retries: Any) -> None:
-    """A clear error for a timeout or a number of retries that is none."""
-    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
-    if timeout is not None and not (number and timeout > 0):
-        raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}")
-    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
-        raise ValueError(f"retries must be a whole number, 0 or more, got {retries!r}")
+@contextmanager
+def _session(record: Record, log: RecordLog, workers: int, objective: str) -> Iterator[Callable[[str], None]]:
+    """On record as long as it lasts; what is given to it is why it ended."""
+    session = Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None)
+    number = record.begin_session(session, objective)
+    reasons: list[str] = []
+    try:
+        yield reasons.append
+    except BaseException as error:
+        reasons.append(f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        with suppress(RecordError):  # that it cannot be written is known by then
+            log.close()
+            record.end_session(number, time.time(), reasons[0])
 
 
-def _tidied(record: Record, optimizer: Optimizer) -> Iterator[str]:
-    """End and take back what a session that died left running."""
+def _tidy(record: Record, optimizer: Optimizer) -> list[str]:
+    """End and take back what a session that died left running; say what was done."""
     left = [t for c in optimizer.pending if (t := record.trial(c.id)).status == "running"]
     ended = [trial.id for trial in left if end_leftover(record.process(trial.id))]
+    lines = []
     if left:
         record.put(map(reset, left))
-        yield f"the last session died with {len(left)} evaluations running; they are done again"
+        lines.append(f"the last session died with {len(left)} evaluations running; they are done again")
     if ended:
-        yield f"ended what it had left running: trials {', '.join(map(str, ended))}"
+        lines.append(f"ended what it had left running: trials {', '.join(map(str, ended))}")
+    return lines

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
+import hashlib
 import importlib.util
-import math
+import os
+import shutil
 import sys
+import tempfile
 import tomllib
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,13 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from ..command import OWN_NAMES, Command, CommandPlace
-from ..evaluation import Objective
+from ..evaluation import MachineError, Objective
+from ..hints import did_you_mean
+from ..minimize import check_limits
 from ..optimizer import DEFAULT_STRATEGY
 from ..search import STRATEGIES
 from ..space import Space
 from ..variables import Bool, Float, Int, Ordinal, Variable
 from ..workers import Evaluator, Pool, pooled, worker_count
 from .errors import SettingsError
+from .limits import check_evaluations, check_seed
 
 TYPES: dict[str, type[Variable]] = {"float": Float, "int": Int, "ordinal": Ordinal, "bool": Bool}
 KEEP = ("never", "failed", "always")
@@ -75,59 +80,62 @@ class StudyFile:
         """Where the file is: programs and modules are looked up there."""
         return self.path.absolute().parent
 
-    @property
-    def record(self) -> Path:
-        """The record that belongs to it, unless another is named."""
-        return self.path.with_suffix(".db")
-
-    @property
-    def workers(self) -> int:
-        """How many evaluations run at a time."""
-        return worker_count(self.study.workers)
-
-    def command(self) -> Command | None:
-        """The objective, if it is a command."""
-        if self.objective is None or self.objective.command is None:
-            return None
-        work = self.path.absolute().with_suffix(".work")
-        settings = self.objective
-        return Command(tuple(self.objective.command), self.folder, settings.result, settings.keep, work)
-
     def describe_objective(self) -> str:
-        """For the record: what was evaluated."""
-        if self.objective is None:
-            return "by hand"
-        if self.objective.command is not None:
-            return f"command {list(self.objective.command)}"
-        return f"python {self.objective.python}"
+        """For the record: what is evaluated."""
+        objective = self.objective or ObjectiveSettings()
+        if objective.command is not None:
+            return f"command {list(objective.command)}"
+        return f"python {objective.python}"
 
-    def evaluating(self, workers: int) -> AbstractContextManager[Evaluator]:
-        """Where evaluations run."""
-        if self.objective is None:
+    def evaluating(self, workers: int, record: Path) -> AbstractContextManager[Evaluator]:
+        """Where evaluations for this record run."""
+        objective = self.objective
+        if objective is None:
             raise SettingsError(
                 f"{self.path}: there is no [objective], so nothing can be run; add one, "
                 "or evaluate by hand with `saltus ask` and `saltus tell`"
             )
         timeout, retries = self.study.timeout, self.study.retries
-        command = self.command()
-        if command is None:
-            load = partial(load_function, str(self.objective.python), str(self.folder))
-            return pooled(load, workers, timeout, retries)
+        if objective.command is None:
+            load = partial(load_in_worker, str(objective.python), str(self.folder))
+            return pooled(load, workers, timeout, retries, own_errors=False)
+        command = Command(
+            objective.command,
+            self.folder,
+            objective.result,
+            objective.keep,
+            self.path.absolute().with_suffix(".work"),
+            _scratch(record),
+        )
         if command.program() is None:
             raise SettingsError(
                 f"{self.path}: [objective] command: there is no program {command.arguments[0]!r}"
                 f"{_where_looked(command)}"
             )
-        return _commands(command, workers, timeout, retries)
+        return _running(command, workers, timeout, retries)
+
+
+def _scratch(record: Path) -> Path:
+    """The folder for the working folders of a record: nobody else's, as only one process runs a record."""
+    name = hashlib.blake2b(os.fsencode(record.absolute()), digest_size=8).hexdigest()
+    return Path(tempfile.gettempdir()) / f"saltus-{name}"
 
 
 @contextmanager
-def _commands(command: Command, workers: int, timeout: float | None, retries: int) -> Iterator[Pool]:
-    pool = Pool([CommandPlace(command, timeout) for _ in range(workers)], retries)
+def _running(command: Command, workers: int, timeout: float | None, retries: int) -> Iterator[Pool]:
+    """Places for a command, with a folder to work in: empty at first, gone afterwards."""
+    scratch = command.scratch
+    assert scratch is not None
+    shutil.rmtree(scratch, ignore_errors=True)  # what a killed session left
     try:
-        yield pool
+        scratch.mkdir(mode=0o700)
+    except OSError as error:
+        raise MachineError(f"{scratch}: no working folder can be made there: {error.strerror}") from error
+    try:
+        with Pool([CommandPlace(command, timeout) for _ in range(workers)], retries) as pool:
+            yield pool
     finally:
-        pool.close()
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _where_looked(command: Command) -> str:
@@ -137,6 +145,12 @@ def _where_looked(command: Command) -> str:
     if path.is_file():
         return f": {path} is not executable; chmod +x may help"
     return f" at {path}"
+
+
+def load_in_worker(name: str, folder: str) -> Objective:
+    """The function, in a process whose standard output is not to be mixed with ours."""
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return load_function(name, folder)
 
 
 def load_function(name: str, folder: str) -> Objective:
@@ -166,12 +180,6 @@ def load_function(name: str, folder: str) -> Objective:
         )
     chosen: Objective = function
     return chosen
-
-
-def did_you_mean(name: str, names: Sequence[str]) -> str:
-    """A hint at the nearest of several names, or nothing."""
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 class _Reader:
@@ -211,18 +219,15 @@ class _Reader:
 
     def _study(self, table: dict[str, Any]) -> StudySettings:
         settings = StudySettings(**self._checked("study", table, StudySettings))
-        rules: list[tuple[str, bool, str]] = [
-            ("budget", settings.budget is None or settings.budget >= 1, "must be at least 1"),
-            ("workers", settings.workers >= 1 or settings.workers == -1, "must be 1 or more, or -1 for all"),
-            ("timeout", settings.timeout is None or settings.timeout > 0, "must be positive seconds"),
-            ("max_seconds", settings.max_seconds is None or settings.max_seconds > 0, "must be positive"),
-            ("retries", settings.retries >= 0, "must be 0 or more"),
-            ("seed", settings.seed is None or 0 <= settings.seed < 2**63, "must be from 0 to 2**63 - 1"),
-            ("target", settings.target is None or not math.isnan(settings.target), "must be a number"),
-        ]
-        for key, right, rule in rules:
-            if not right:
-                raise self._error(f"[study] {key}", rule, table[key])
+        try:
+            check_limits(settings.budget or 1, settings.target, settings.max_seconds)
+            check_evaluations(settings.timeout, settings.retries)
+            check_seed(settings.seed)
+            worker_count(settings.workers)
+            if settings.budget == 0:
+                raise ValueError("budget must be a positive whole number, got 0")
+        except ValueError as error:
+            raise SettingsError(f"{self.path}: [study] {error}") from None
         self._one_of("[study] strategy", settings.strategy, STRATEGIES)
         self._one_of("[study] direction", settings.direction, ("minimize", "maximize"))
         return settings
@@ -282,7 +287,7 @@ class _Reader:
                     f"{self.path}: [objective] result and keep go with a command, not with python"
                 )
         else:
-            self._check_command(tuple(objective.command or ()), space)
+            self._check_command(objective.command or (), space)
         return objective
 
     def _check_command(self, arguments: tuple[str, ...], space: Space) -> None:
@@ -291,15 +296,12 @@ class _Reader:
         if any("\0" in argument for argument in arguments):
             raise SettingsError(f"{self.path}: [objective] command: an argument holds a null character")
         names = list(space.names or ())
-        for unknown in Command(arguments, self.folder()).unknown_names(names):
+        for unknown in Command(arguments, self.path.parent).unknown_names(names):
             raise SettingsError(
                 f"{self.path}: [objective] command: {{{unknown}}} is no variable"
                 f"{did_you_mean(unknown, [*names, *OWN_NAMES])} "
                 f"(write {{{{{unknown}}}}} for the text itself)"
             )
-
-    def folder(self) -> Path:
-        return self.path.absolute().parent
 
     def _checked(self, name: str, table: dict[str, Any], settings: type) -> dict[str, Any]:
         """The values of a table, each of the type that the dataclass gives its key."""

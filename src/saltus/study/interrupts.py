@@ -27,11 +27,9 @@ def interruptible(loop: Loop, evaluator: Evaluator, say: Callable[[str], None]) 
         else:
             evaluator.end()
 
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    hang_up = getattr(signal, "SIGHUP", None)  # the terminal was closed ...
-    if hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN:  # ... and there is no nohup
-        numbers.append(hang_up)
-    before = {number: signal.signal(number, handle) for number in numbers}
+    numbers = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    heard = [n for n in numbers if signal.getsignal(n) not in (signal.SIG_IGN, None)]  # not after nohup
+    before = {number: signal.signal(number, handle) for number in heard}
     try:
         yield
     finally:

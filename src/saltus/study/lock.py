@@ -1,7 +1,8 @@
 """One process at a time may write to a record.
 
 The lock is one of the operating system on a file beside the record: it ends with the process that holds it,
-however that ends, so there are no stale locks. The file says who holds it.
+however that ends, so there are no stale locks. The file says who holds it. A process that is forked
+meanwhile, such as a worker of a process pool, does not share it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import socket
 import time
+import weakref
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -28,6 +30,18 @@ else:  # pragma: no cover
     def _try_lock(file: IO[Any]) -> None:
         file.seek(1 << 30)  # a byte far behind the text: what is locked cannot be read
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+
+
+_held: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+def _forget() -> None:
+    for lock in _held:
+        lock.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 class Lock:
@@ -52,6 +66,7 @@ class Lock:
             if self._is_still_there():
                 break
             self._file.close()  # its last holder removed the file in between
+        _held.add(self)
         mine = {"process": os.getpid(), "host": socket.gethostname(), "since": time.time()}
         with suppress(OSError):  # a full disk does not unlock it
             self._file.seek(0)
@@ -79,3 +94,7 @@ class Lock:
             with suppress(OSError):
                 self._path.unlink()
             self._file.close()
+
+    def forget(self) -> None:
+        """In a forked process: it is the parent's alone."""
+        self._file.close()

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from numbers import Integral
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +17,9 @@ from ..candidates import Candidate
 from ..evaluation import EvaluationError, Outcome, Run
 from ..loop import HistoryRow
 from ..optimizer import Optimizer
+from ..processes import identity
 from ..result import Stop
-from ..space import Space
-from ..workers import Job, Settled, end_group
+from ..workers import Job, Settled
 from .errors import RecordError
 from .record import Record
 from .trial import Snapshot, Trial
@@ -33,8 +30,8 @@ FAILURES_AT_FIRST = 20
 FAILURES_LATER = 100
 # Candidates in a row that were all known, for each dimension: nothing new is to be expected then.
 REPEATS_IN_A_ROW = 200
-OVER = ("done", "failed")  # evaluated
 LONGEST_STDERR = 4000
+LONGEST_STDERR_OF_SUCCESS = 1000
 LONGEST_REASON = 300
 
 
@@ -44,7 +41,7 @@ class RecordLog:
     def __init__(self, record: Record, optimizer: Optimizer) -> None:
         """Go on where the record ends."""
         self._record, self._optimizer = record, optimizer
-        self._points = count_points(optimizer.space)
+        self._points = optimizer.space.count_points()
         self._answers = not record.head.noisy
         self._trials: dict[int, Trial] = {}  # of the generation under way
         self._first: dict[str, int] = {}  # of each point in it, the first trial
@@ -56,11 +53,15 @@ class RecordLog:
             if trial.params != as_plain(candidate.params):
                 raise RecordError(f"{record.path}: trial {trial.id} does not fit the optimizer's state")
             self._remember(trial)
-            evaluations += trial.status in OVER
+            evaluations += trial.evaluated
         self.evaluations = evaluations
-        self._succeeded = optimizer.best is not None
+        done = any(t.status == "done" for t in self._trials.values())
+        self._succeeded = done or optimizer.best is not None
         self._failures_in_a_row = 0
         self._repeats_in_a_row = record.repeats_in_a_row()
+        # failures of before a session that was stopped because of them say nothing: something is repaired now
+        failing = (s.ended for s in record.sessions() if s.stop == Stop.FAILING.name and s.ended)
+        self._repaired = max(failing, default=0.0)
 
     @property
     def stop(self) -> Stop | None:
@@ -68,14 +69,15 @@ class RecordLog:
         limit = FAILURES_LATER if self._succeeded else FAILURES_AT_FIRST
         if self._failures_in_a_row >= limit:
             return Stop.FAILING
-        known = self._repeats_in_a_row >= REPEATS_IN_A_ROW * self._optimizer.space.dimension
-        if known or (self._answers and self.evaluations >= self._points):
+        if self._repeats_in_a_row >= REPEATS_IN_A_ROW * self._optimizer.space.dimension:
+            return Stop.EXHAUSTED
+        if self._answers and self.evaluations >= self._points <= self._record.count_points(self._repaired):
             return Stop.EXHAUSTED
         return None
 
     def knows(self, candidate: Candidate) -> bool:
         """Whether this pending candidate, or an earlier one at the same point, has an outcome."""
-        return self._answer(self._trials[candidate.id]).status in OVER
+        return self._answer(self._trials[candidate.id]).evaluated
 
     def _answer(self, trial: Trial) -> Trial:
         """The trial that is evaluated for this one: itself, unless it repeats another."""
@@ -83,15 +85,13 @@ class RecordLog:
             return trial
         return self._trials.get(trial.repeats) or self._record.trial(trial.repeats)
 
-    def begin(
-        self, optimizer: Optimizer, candidates: list[Candidate], submit: Callable[[Candidate], Job]
-    ) -> Iterable[Job]:
+    def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
         """Write down what is asked and who asked it; then begin what nobody has evaluated."""
         self.add([c for c in candidates if c.id >= self._asked])
         jobs: dict[int, Job] = {}
         for candidate in candidates:
             answer = self._answer(self._trials[candidate.id])
-            if answer.status in OVER:
+            if answer.evaluated:
                 jobs[candidate.id] = Settled(run_of(answer))
             elif answer.id == candidate.id:
                 jobs[candidate.id] = submit(candidate)
@@ -119,7 +119,7 @@ class RecordLog:
     def _told_of_this(self) -> int:
         """Evaluations of this generation that are known: `__init__` counts the pending ones again."""
         pending = {c.id for c in self._optimizer.pending}
-        return sum(t.status in OVER for t in self._trials.values() if t.id in pending)
+        return sum(t.evaluated for t in self._trials.values() if t.id in pending)
 
     def _trial(self, candidate: Candidate) -> Trial:
         """The trial of a new candidate; if the point is known, it says whose outcome is its own."""
@@ -128,30 +128,35 @@ class RecordLog:
         same = None
         if self._answers:
             here = self._first.get(json.dumps(params))
-            same = self._record.find(params) if here is None else self._trials[here]
+            same = self._on_record(params) if here is None else self._trials[here]
         self._repeats_in_a_row = 0 if same is None else self._repeats_in_a_row + 1
         if same is not None:
             trial = replace(trial, repeats=same.id)
-            if same.status in OVER:
+            if same.evaluated:
                 trial = repeated(trial, same)
         self._remember(trial)
         return trial
+
+    def _on_record(self, params: Any) -> Trial | None:
+        """An earlier trial at this point whose outcome holds."""
+        same = self._record.find(params)
+        if same is not None and same.status == "failed" and (same.started or 0.0) < self._repaired:
+            return None
+        return same
 
     def _remember(self, trial: Trial) -> None:
         self._trials[trial.id] = trial
         if trial.repeats is None:
             self._first.setdefault(json.dumps(trial.params), trial.id)
 
-    def known(self) -> Iterator[tuple[Candidate, Run]]:
-        """The pending candidates whose outcome is known, in their order."""
-        for candidate in self._optimizer.pending:
-            if self.knows(candidate):
-                yield candidate, run_of(self._answer(self._trials[candidate.id]))
+    def answer(self, candidate: Candidate) -> Run:
+        """The outcome of a pending candidate that is known."""
+        return run_of(self._answer(self._trials[candidate.id]))
 
     def to_evaluate(self, candidates: Iterable[Candidate]) -> list[Trial]:
         """The trials of those candidates that nothing on record answers, or is going to."""
         trials = (self._trials[c.id] for c in candidates)
-        return [t for t in trials if t.repeats is None and t.status not in OVER]
+        return [t for t in trials if t.repeats is None and not t.evaluated]
 
     def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
         """An evaluation is running."""
@@ -162,10 +167,10 @@ class RecordLog:
     def heard(self, candidate: Candidate, run: Run) -> None:
         """An outcome is known."""
         trial = self._trials[candidate.id]
-        if trial.status in (*OVER, "repeated"):
+        if trial.evaluated or trial.status == "repeated":
             return  # it was in the record
         if trial.repeats is not None:
-            self._put(repeated(trial, self._answer(trial)))
+            self._put(repeated(trial, replace(with_outcome(trial, run), id=trial.repeats)))
             return
         trial = with_outcome(trial, run)
         self._put(trial)
@@ -208,7 +213,8 @@ def with_outcome(trial: Trial, run: Run) -> Trial:
         about.update(started=run.started, seconds=run.seconds)
     outcome = run.outcome
     if isinstance(outcome, Outcome | EvaluationError):
-        about.update(exit_code=outcome.exit_code, stderr=clean(outcome.stderr, LONGEST_STDERR))
+        longest = LONGEST_STDERR_OF_SUCCESS if isinstance(outcome, Outcome) else LONGEST_STDERR
+        about.update(exit_code=outcome.exit_code, stderr=clean(outcome.stderr, longest))
     if isinstance(outcome, Outcome):
         value = outcome.value + 0.0 if math.isfinite(outcome.value) else None  # SQLite has no -0.0
         about["constraints"] = outcome.constraints
@@ -243,20 +249,6 @@ def _plain_number(value: Any) -> bool | int | float:
     return int(value) if isinstance(value, Integral) else float(value)
 
 
-def count_points(space: Space) -> float:
-    """How many different points there are.
-
-    >>> from saltus import Bool, Float, Int
-    >>> count_points(Space({"a": Int(0, 9), "b": Bool()})), count_points(Space({"x": Float(0, 1)}))
-    (20, inf)
-    """
-    free = [v for v in space.variables if not v.fixed]
-    if not all(v.discrete for v in free):
-        return math.inf
-    grids = (v.grid() for v in free)
-    return math.prod(grid[2] if isinstance(grid, tuple) else len(grid) for grid in grids)
-
-
 def clean(text: str | None, longest: int) -> str | None:
     """The tail of a text, without what a database or a terminal cannot show."""
     if text is None:
@@ -268,24 +260,3 @@ def clean(text: str | None, longest: int) -> str | None:
 def _shortened(reason: str) -> str:
     line = " ".join(str(clean(reason, len(reason))).split())
     return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def identity(process: int | None) -> str | None:
-    """A process and when it began, so that another one with the same number is not taken for it."""
-    if process is None:
-        return None
-    with suppress(OSError, IndexError):
-        stat = Path(f"/proc/{process}/stat").read_text()
-        return f"{process} {stat.rpartition(')')[2].split()[19]}"
-    return None
-
-
-def end_leftover(process: str | None) -> bool:
-    """End an evaluation that a dead session left running; whether there was one."""
-    if process is None:
-        return False
-    number = int(process.split()[0])
-    if identity(number) != process or number == os.getpid():
-        return False
-    end_group(number)
-    return True

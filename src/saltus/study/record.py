@@ -1,8 +1,8 @@
 """The record: one SQLite file that holds a study, readable with any SQLite client (docs/record.md).
 
 Everything is written in transactions that either happened or did not: a process that is killed loses
-nothing. Outcomes are also forced to the disk at once, or, if they come faster, every SYNC_INTERVAL: so much
-may be paid again when the power fails. Each row has a checksum: damage is never read as something else.
+nothing. Outcomes are also forced to the disk at once; those that took less than SYNC_INTERVAL may wait so
+long, and be paid again when the power fails. Each row has a checksum: damage is never taken for data.
 """
 
 from __future__ import annotations
@@ -182,9 +182,11 @@ class Record:
             _insert(self._db, "state", (1, count, evaluations, state))
 
     def put(self, trials: Iterable[Trial]) -> None:
-        """What is known about trials now: precious."""
-        with self._writing(precious=True):
-            for trial in trials:
+        """What is known about trials now: precious, unless it can be had again in no time."""
+        rows = list(trials)
+        dear = any(t.seconds is None or t.seconds >= SYNC_INTERVAL for t in rows)
+        with self._writing(sync=dear or time.monotonic() - self._synced >= SYNC_INTERVAL):
+            for trial in rows:
                 _insert(self._db, "trials", _trial_row(trial))
 
     def put_running(self, trial: Trial, process: str | None) -> None:
@@ -230,10 +232,18 @@ class Record:
         return None if not rows else rows[0][15]
 
     def find(self, params: Any) -> Trial | None:
-        """The first trial with exactly these values that is no repeat itself, or None."""
+        """The last trial with exactly these values that is no repeat itself, or None."""
         text = _json(params)
-        found = self._rows("trials", "WHERE point = ? AND repeats IS NULL ORDER BY id LIMIT 1", _hash(text))
+        which = "WHERE point = ? AND repeats IS NULL ORDER BY id DESC LIMIT 1"
+        found = self._rows("trials", which, _hash(text))
         return self._trial(found[0]) if found and found[0][2] == text else None
+
+    def count_points(self, failures_since: float) -> int:
+        """How many different points have an outcome that holds: a value, or a failure not before this time."""
+        holds = "status = 'done' OR (status = 'failed' AND coalesce(started, 0) >= ?)"
+        query = f"SELECT count(DISTINCT point) FROM trials WHERE {holds}"
+        with self._reading():
+            return int(self._db.execute(query, (failures_since,)).fetchone()[0])
 
     def repeats_in_a_row(self) -> int:
         """How many of the last trials repeat others."""
@@ -310,10 +320,9 @@ class Record:
             yield
 
     @contextmanager
-    def _writing(self, precious: bool = False) -> Iterator[None]:
-        """A transaction; what is precious is forced to the disk, with all that was written before."""
+    def _writing(self, sync: bool = False) -> Iterator[None]:
+        """A transaction; `sync` forces it to the disk, with all that was written before."""
         with _explained(self.path):
-            sync = precious and time.monotonic() - self._synced >= SYNC_INTERVAL
             self._db.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
             self._db.execute("BEGIN IMMEDIATE")
             try:
@@ -374,7 +383,7 @@ def _insert(db: sqlite3.Connection, table: str, values: Sequence[Any]) -> None:
 
 
 def _checksum(values: Sequence[Any]) -> int:
-    """Of a row; the hash of params is left out, it only serves to find them."""
+    """Of a row, as JSON."""
     plain = [v.hex() if isinstance(v, bytes) else v for v in values]
     return zlib.crc32(json.dumps(plain).encode("ascii"))
 

@@ -116,7 +116,7 @@ def history_rows(direction: str, trials: Iterable[Trial]) -> Iterator[HistoryRow
     evaluations = 0
     for _, generation in itertools.groupby(trials, key=lambda t: t.generation):
         members = list(generation)
-        evaluations += sum(t.status in ("done", "failed") for t in members)
+        evaluations += sum(t.evaluated for t in members)
         values = [t.value for t in members if t.feasible and t.value is not None]
         value = best_of(values) if values else math.nan
         best = value if math.isnan(best) else best if math.isnan(value) else best_of(best, value)

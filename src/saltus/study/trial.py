@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..result import Stop
+
 Status = Literal["asked", "running", "done", "failed", "repeated"]
 
 
@@ -47,6 +49,11 @@ class Trial:
     seconds: float | None = None
 
     @property
+    def evaluated(self) -> bool:
+        """Whether it was evaluated itself, with success or not."""
+        return self.status in ("done", "failed")
+
+    @property
     def feasible(self) -> bool:
         """Whether there is a value and every constraint holds."""
         return self.value is not None and self.violation == 0
@@ -73,7 +80,10 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One process that ran the study: from when to when, where, and why it ended (None: it died, or runs)."""
+    """One process that ran the study: from when to when, and where.
+
+    `stop` is the name of a `Stop`, or the error that ended it; None: it was killed, or runs.
+    """
 
     started: float
     ended: float | None
@@ -81,3 +91,9 @@ class Session:
     pid: int
     workers: int
     stop: str | None
+
+    @property
+    def why(self) -> str | None:
+        """Why it ended, in a sentence."""
+        known = Stop.__members__.get(self.stop or "")
+        return self.stop if known is None else known.value

@@ -1,0 +1,207 @@
+"""A worker process that evaluates a Python function."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
+from typing import NamedTuple
+
+from .candidates import Candidate
+from .evaluation import Ended, EvaluationError, Objective, Outcome, evaluate
+from .optimizer import Optimizer
+from .processes import deaf_to_ctrl_c, end_group, how_it_ended, own_session
+
+_ONE_THREAD = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+_NOT_STARTED = (
+    "a worker process could not be started: it {how}. A script that uses workers must "
+    "guard its main part with `if __name__ == '__main__':`, and the objective must be a function "
+    "of a module, not of an interactive session"
+)
+_context = multiprocessing.get_context("spawn")  # a clean process: no threads, no locks
+_environment_lock = threading.Lock()
+
+
+class WorkerError(EvaluationError):
+    """A worker process could not be started, or it died; `optimizer` holds everything told before."""
+
+    optimizer: Optimizer | None = None
+
+
+class RemoteError(EvaluationError):
+    """Stands for an exception that cannot travel between processes: its type and message, its traceback."""
+
+    def __str__(self) -> str:
+        """The traceback."""
+        return self.stderr or self.reason
+
+
+class Sent(NamedTuple):
+    """An exception on its way between processes: described, and the exception itself if it can travel."""
+
+    reason: str
+    trace: str
+    pickled: bytes | None
+
+    @classmethod
+    def of(cls, error: Exception, itself: bool = True) -> Sent:
+        """Pack an exception; `itself` says whether the receiver wants more than the description."""
+        trace = "".join(traceback.format_exception(error)).strip()
+        pickled = None
+        if itself:
+            with suppress(Exception):
+                error.add_note(f"In the worker:\n{trace}")  # tracebacks do not travel
+                pickled = pickle.dumps(error)
+        return cls(f"{type(error).__name__}: {error}", trace, pickled)
+
+    def error(self) -> Exception:
+        """The exception, or one that stands for it."""
+        if self.pickled is not None:
+            with suppress(Exception):  # some pickle, but do not unpickle
+                error = pickle.loads(self.pickled)
+                if isinstance(error, Exception):
+                    return error
+        return RemoteError(self.reason, stderr=self.trace)
+
+
+class Child:
+    """A worker process with one BLAS thread, in a session of its own."""
+
+    def __init__(self, load: Callable[[], Objective], timeout: float | None, own_errors: bool = True) -> None:
+        """Start the process, without waiting for it.
+
+        `load` gives the objective, in the process. Without `own_errors`, exceptions come back as descriptions
+        alone: this process need not know their classes.
+        """
+        self._load, self._timeout, self._own_errors = load, timeout, own_errors
+        self._ended = self._busy = False
+        self._lock = threading.Lock()  # a process is not started while the place is being ended
+        self._start()
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._ended:
+                raise Ended
+            self._pipe, there = _context.Pipe()
+            self._process = _context.Process(target=_serve, args=(there, self._load, self._own_errors))
+            with _environment(dict.fromkeys(_ONE_THREAD, "1")), deaf_to_ctrl_c():
+                self._process.start()
+            there.close()
+            self._alive, self._ready, self._busy = True, False, False
+
+    def ready(self) -> None:
+        """Wait until the objective is loaded, or raise why it is not."""
+        try:
+            error = self._pipe.recv()
+        except (EOFError, OSError):
+            if self._ended:
+                raise Ended from None
+            raise WorkerError(_NOT_STARTED.format(how=self._bury(patience=0.2))) from None
+        if error is not None:
+            self._bury()
+            raise error
+        self._ready = True
+
+    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Outcome:
+        """Send the point, wait for its outcome; a process that died or hung is replaced the next time."""
+        if self._ended:
+            raise Ended
+        if not self._alive:
+            self._start()
+        if not self._ready:
+            self.ready()
+        self._busy = True
+        begun(self._process.pid or 0)
+        try:
+            self._pipe.send(candidate.params)
+            answered = self._pipe.poll(self._timeout)
+            answer = self._pipe.recv() if answered else None
+        except (EOFError, OSError):
+            if self._ended:
+                raise Ended from None
+            how = self._bury(patience=0.2)
+            raise WorkerError(f"the worker process {how}", self._process.exitcode) from None
+        self._busy = False
+        if isinstance(answer, Outcome):
+            return answer
+        if isinstance(answer, Sent):
+            raise answer.error()
+        self._bury()
+        raise EvaluationError(f"timeout after {self._timeout:g} s")
+
+    def _bury(self, patience: float = 0.0) -> str:
+        """End the process with all that it started, and say how it ended."""
+        self._process.join(patience)  # one on its way out has an exit code of its own to tell
+        end_group(self._process.pid)
+        self._process.join()
+        self._pipe.close()
+        self._alive = False
+        return how_it_ended(self._process.exitcode)
+
+    def end(self) -> None:
+        """End the process; the evaluation that it runs raises `Ended`."""
+        with self._lock:
+            if self._ended:
+                return
+            self._ended = True
+            if self._alive:
+                if not self._busy:
+                    self._pipe.close()  # then it ends by itself, in an orderly way
+                    self._process.join(2.0)
+                end_group(self._process.pid)
+                self._process.join()
+
+
+def _serve(pipe: Connection, load: Callable[[], Objective], own_errors: bool) -> None:
+    """What a worker process does: evaluate what comes, until nobody is there any more."""
+    own_session()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with suppress(EOFError, ConnectionError):
+        try:
+            fun = load()
+        except Exception as error:
+            pipe.send(Sent.of(error).error())
+            return
+        pipe.send(None)
+        while True:
+            params = pipe.recv()
+            answer: Outcome | Sent
+            try:
+                answer = evaluate(fun, params)
+            except Exception as error:
+                answer = Sent.of(error, own_errors)
+            pipe.send(answer)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        end_group(os.getpid())
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Environment variables for the processes that are started meanwhile."""
+    with _environment_lock:
+        before = {name: os.environ.get(name) for name in variables}
+        os.environ.update(variables)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
