@@ -239,7 +239,7 @@ class Record:
         return self._trial(found[0]) if found and found[0][2] == text else None
 
     def count_points(self, failures_since: float) -> int:
-        """How many different points have an outcome that holds: a value, or a failure not before this time."""
+        """How many different points have an outcome that holds: a value, or a failure since then."""
         holds = "status = 'done' OR (status = 'failed' AND coalesce(started, 0) >= ?)"
         query = f"SELECT count(DISTINCT point) FROM trials WHERE {holds}"
         with self._reading():
