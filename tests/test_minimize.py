@@ -301,7 +301,7 @@ def test_more_bad_arguments() -> None:
         minimize(bowl, [(0, 1)])  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(ObjectiveError, match="does the objective return something"):
         minimize(objectives.returns_nothing, SPACE, budget=10)
-    with pytest.raises(ObjectiveError, match="a number or \\(number, violation\\)"):
+    with pytest.raises(ObjectiveError, match="a number or \\(number, constraints\\)"):
         minimize(lambda p: (1, 2, 3), SPACE, budget=10)
 
 

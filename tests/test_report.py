@@ -335,8 +335,8 @@ def test_text_of_the_study_stays_text() -> None:
     assert "<script" not in page
     running = replace(session, ended=None, stop=None)
     assert (
-        "(process 1, 1 worker), unless that process has died."
-        in checked(render(replace(summary, sessions=[running]), trials, [], now=NOW)).text
+        "(process 1, 1 worker)."
+        in checked(render(replace(summary, sessions=[running], running=True), trials, [], now=NOW)).text
     )
 
 

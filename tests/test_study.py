@@ -310,7 +310,7 @@ def test_wrong_arguments_are_named_and_leave_nothing_behind(tmp_path: Path) -> N
     study = Study.create(path, SPACE)
     with pytest.raises(RecordError, match="there is something already"):
         Study.create(path, SPACE)
-    with pytest.raises(RecordError, match="cannot write beside it"):
+    with pytest.raises(RecordError, match="cannot write in its folder"):
         Study.create(tmp_path / "nowhere" / "study.db", SPACE)
     more: list[tuple[dict[str, Any], str]] = [
         ({"budget": 0}, "budget must be"),
@@ -637,10 +637,35 @@ def test_forked_workers_do_not_hold_the_lock_of_a_dead_process(tmp_path: Path) -
 
 def test_more_wrong_arguments(tmp_path: Path) -> None:
     study = made(tmp_path)
-    with pytest.raises(ValueError, match="ask takes a positive whole number"):
-        study.ask(0)
+    for wrong in (0, -1, "3", True):
+        with pytest.raises(ValueError, match="ask takes a positive whole number"):
+            study.ask(wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="name must be text"):
+        Study.create(tmp_path / "five.db", SPACE, name=5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="noisy must be"):
+        Study.create(tmp_path / "five.db", SPACE, noisy="yes")  # type: ignore[arg-type]
+    with pytest.raises(RecordError, match="this is a folder"):
+        Study.create(tmp_path, SPACE)
+    trial = study.ask(1)[0]
+    assert study.tell(np.int64(trial.id), 1.0).value == 1.0  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at most 2,000,000"):
         study.optimize(bowl, timeout=math.inf)
     with pytest.raises(ValueError, match="budget must be"):
         study.optimize(bowl, budget="a", progress=True)  # type: ignore[arg-type]
-    assert study.optimize(bowl, budget=5, max_seconds=1e12).nfev == 5
+    assert study.optimize(bowl, budget=6, max_seconds=1e12).nfev == 6
+
+
+def test_no_second_attempt_after_ctrl_c(tmp_path: Path) -> None:
+    study = made(tmp_path)
+    attempts: list[int] = []
+
+    def fails(p: dict[str, Any]) -> float:
+        attempts.append(1)
+        if len(attempts) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+        raise OSError("again")
+
+    assert study.optimize(fails, budget=10, retries=1000).stop is Stop.INTERRUPTED
+    assert len(attempts) == 3
+    assert [t.status for t in study.trials()].count("asked") == len(list(study.trials()))

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection, wait
 from typing import NamedTuple
 
 from .candidates import Candidate
-from .evaluation import Ended, EvaluationError, Objective, Outcome, evaluate
+from .evaluation import Ended, EvaluationError, MachineError, Objective, Outcome, evaluate
 from .optimizer import Optimizer
 from .processes import deaf_to_ctrl_c, end_group, how_it_ended, own_session
 
@@ -25,10 +25,11 @@ _ONE_THREAD = (
     "VECLIB_MAXIMUM_THREADS",
 )
 _NOT_STARTED = (
-    "a worker process could not be started: it {how}. A script that uses workers must "
-    "guard its main part with `if __name__ == '__main__':`, and the objective must be a function "
-    "of a module, not of an interactive session"
+    "a worker process {how} before the objective was loaded. Does its module exit or crash when imported? "
+    "A script that uses workers must guard its main part with `if __name__ == '__main__':`, and the "
+    "objective must be a function of a module, not of an interactive session"
 )
+_LONGEST_START = 600.0  # seconds
 _context = multiprocessing.get_context("spawn")  # a clean process: no threads, no locks
 _environment_lock = threading.Lock()
 
@@ -86,7 +87,7 @@ class Child:
         """
         self._load, self._timeout, self._own_errors = load, timeout, own_errors
         self._ended = self._busy = False
-        self._lock = threading.Lock()  # a process is not started while the place is being ended
+        self._lock = threading.RLock()  # no start while being ended; a signal may come while ending
         self._start()
 
     def _start(self) -> None:
@@ -103,6 +104,9 @@ class Child:
     def ready(self) -> None:
         """Wait until the objective is loaded, or raise why it is not."""
         try:
+            if not self._pipe.poll(_LONGEST_START):
+                self._bury()
+                raise WorkerError(f"the objective was not loaded within {_LONGEST_START:g} s")
             error = self._pipe.recv()
         except (EOFError, OSError):
             if self._ended:
@@ -118,9 +122,7 @@ class Child:
         if self._ended:
             raise Ended
         if not self._alive:
-            self._start()
-        if not self._ready:
-            self.ready()
+            self._start_again()
         self._busy = True
         begun(self._process.pid or 0)
         try:
@@ -140,6 +142,13 @@ class Child:
         self._bury()
         raise EvaluationError(f"timeout after {self._timeout:g} s")
 
+    def _start_again(self) -> None:
+        try:
+            self._start()
+            self.ready()
+        except Exception as error:
+            raise MachineError(f"a worker process cannot be started again: {error}") from error
+
     def _bury(self, patience: float = 0.0) -> str:
         """End the process with all that it started, and say how it ended."""
         self._process.join(patience)  # one on its way out has an exit code of its own to tell
@@ -156,7 +165,7 @@ class Child:
                 return
             self._ended = True
             if self._alive:
-                if not self._busy:
+                if self._ready and not self._busy:
                     self._pipe.close()  # then it ends by itself, in an orderly way
                     self._process.join(2.0)
                 end_group(self._process.pid)

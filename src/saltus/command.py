@@ -29,8 +29,9 @@ from .processes import end_group, how_it_ended
 
 OWN_NAMES = ("study_dir", "trial")  # what a command may be told besides the variables
 GRACE = 2.0  # seconds between the request to end and the end
-_TAIL = 64 * 1024  # bytes of output that are looked at
-_PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}|\{([^{}]*)\}")
+_TAIL = 1024 * 1024  # bytes of output that are looked at
+_LONGEST_VARIABLE = 100_000  # characters that an environment variable can hold everywhere
+_PLACEHOLDER = re.compile(r"\{\{([^{}]+)\}\}|\{([^{}]*)\}")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
 _NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _NOT_ITS_FAULT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC)
@@ -59,10 +60,15 @@ class Command:
     scratch: Path | None = None
 
     def unknown_names(self, names: Sequence[str]) -> list[str]:
-        """What stands in braces and looks like a name, but is none."""
-        known = {*names, *OWN_NAMES}
+        """What stands in braces and looks like a name, or nearly like one of these, but is none."""
+        known = [*names, *OWN_NAMES]
         found = (m.group(2) for a in self.arguments for m in _PLACEHOLDER.finditer(a) if m.group(2))
-        return [name for name in found if name not in known and name.isidentifier()]
+        return [
+            name
+            for name in found
+            if name not in known
+            and (name.isidentifier() or difflib.get_close_matches(name, known, cutoff=0.8))
+        ]
 
     def program(self) -> str | None:
         """The program's full path, or None if there is none that can be run."""
@@ -83,7 +89,8 @@ class Command:
 
         def fill(match: re.Match[str]) -> str:
             if match.group(1) is not None:
-                return "{" + match.group(1) + "}"
+                known = match.group(1) in values or match.group(1).isidentifier()
+                return match.group(0)[1:-1] if known else match.group(0)
             return values.get(match.group(2), match.group(0))
 
         return [_PLACEHOLDER.sub(fill, argument) for argument in self.arguments]
@@ -102,7 +109,7 @@ class CommandPlace:
         self._command, self._timeout = command, timeout
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
-        self._lock = threading.Lock()  # a command is not started while the place is being ended
+        self._lock = threading.RLock()  # no start while being ended; a signal may come while ending
 
     def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Outcome:
         """Run the command in a folder of its own and read its result."""
@@ -137,14 +144,12 @@ class CommandPlace:
         begun: Callable[[int], None],
     ) -> None:
         params = json.dumps(candidate.params)
-        about = {
-            "SALTUS_PARAMS": params,
-            "SALTUS_TRIAL": str(candidate.id),
-            "SALTUS_STUDY_DIR": str(self._command.folder),
-        }
+        about = {"SALTUS_TRIAL": str(candidate.id), "SALTUS_STUDY_DIR": str(self._command.folder)}
+        if len(params) < _LONGEST_VARIABLE:
+            about["SALTUS_PARAMS"] = params
         program = self._command.program()
         if program is None:
-            raise EvaluationError(f"the program {self._command.arguments[0]!r} is gone")
+            raise MachineError(f"the program {self._command.arguments[0]!r} is gone")
         arguments = [program, *self._command.filled(candidate.params, candidate.id)[1:]]
         try:
             with self._lock:
@@ -179,9 +184,12 @@ class CommandPlace:
     def _read(self, folder: Path, out: IO[bytes]) -> Outcome:
         if self._command.result is not None:
             return from_file(folder, self._command.result)
-        lines = [line for line in tail(out).splitlines() if line.strip()]
+        text = tail(out)
+        lines = [line for line in text.splitlines() if line.strip()]
         if not lines:
             raise EvaluationError("the command printed nothing")
+        if len(lines) == 1 and out.tell() > _TAIL:
+            raise EvaluationError("the last line is longer than 1 MiB")
         return from_line(lines[-1].strip(), folder)
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
@@ -218,6 +226,8 @@ def from_file(folder: Path, name: str) -> Outcome:
     """The result in a JSON file."""
     path = folder / name
     try:
+        if not path.is_file() and path.exists():
+            raise EvaluationError(f"the result file {name!r} is no regular file")
         if path.stat().st_size > _LARGEST_FILE:
             raise EvaluationError(f"the result file {name!r} is larger than 10 MiB")
         text = path.read_text(encoding="utf-8")
@@ -235,9 +245,9 @@ def from_json(text: str, what: str) -> Outcome:
         raise EvaluationError(f"{what} is no valid JSON") from None
     if not isinstance(data, dict) or "value" not in data:
         raise EvaluationError(f"{what} must be a JSON object with 'value'")
-    for key in data.keys() - {"value", "constraints"}:  # anything else may stand there, but no misspelling
-        if difflib.get_close_matches(key, ["value", "constraints"], cutoff=0.8):
-            raise EvaluationError(f"{what} holds {key!r}{did_you_mean(key, ['value', 'constraints'])}")
+    for key in data if "constraints" not in data else ():  # anything else may stand there, but no misspelling
+        if key != "value" and difflib.get_close_matches(key, ["constraints"], cutoff=0.8):
+            raise EvaluationError(f"{what} holds {key!r}{did_you_mean(key, ['constraints'])}")
     constraints = data.get("constraints")
     if isinstance(constraints, dict):
         constraints = list(constraints.values())

@@ -101,12 +101,23 @@ def evaluate(fun: Objective, params: Any) -> Outcome:
     if not isinstance(returned, tuple):
         return Outcome.of(returned)
     if len(returned) != 2:
-        raise TypeError(f"the objective must return a number or (number, violation), got {returned!r}")
+        raise TypeError(
+            f"the objective must return a number or (number, constraints), got a tuple of {len(returned)}"
+        )
     return Outcome.of(*returned)
 
 
-def timed(attempt: Callable[[], Outcome], *, retries: int = 0, worker: int | None = None) -> Run:
-    """Make an attempt, and others as long as they fail and there are retries left."""
+def timed(
+    attempt: Callable[[], Outcome],
+    *,
+    retries: int = 0,
+    worker: int | None = None,
+    hurry: Callable[[], bool] = lambda: False,
+) -> Run:
+    """Make an attempt, and others as long as they fail and there are retries left.
+
+    In a hurry there is no other attempt: what is worth one then counts as not begun.
+    """
     started, tick = time.time(), time.monotonic()
     attempts = 0
     while True:
@@ -120,6 +131,8 @@ def timed(attempt: Callable[[], Outcome], *, retries: int = 0, worker: int | Non
             outcome = error
         if isinstance(outcome, Outcome) or attempts > retries:
             return Run(outcome, started, time.monotonic() - tick, worker, attempts)
+        if hurry():
+            raise Ended
 
 
 def _word(number: float) -> str:

@@ -275,13 +275,14 @@ class Batch:
         self._thread = threading.get_ident()
         self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()  # from all threads to this one
         self._candidates: list[Candidate] = []
+        self._evaluator: Evaluator | None = None
         self._jobs: list[Job] = []
         self._runs: dict[int, Run] = {}
         self._open: set[int] = set()  # neither heard of nor taken back
 
     def begin(self, candidates: list[Candidate], evaluator: Evaluator) -> None:
         """Begin all of them."""
-        self._candidates = candidates
+        self._candidates, self._evaluator = candidates, evaluator
 
         def submit(candidate: Candidate) -> Job:
             return evaluator.submit(candidate, partial(self._begun, candidate))
@@ -355,4 +356,6 @@ class Batch:
 
     def withdraw(self) -> None:
         """Take back what has not begun."""
+        if self._evaluator is not None:
+            self._evaluator.finish()
         self._open = {i for i in self._open if not self._jobs[i].cancel()}

@@ -29,6 +29,8 @@ class Progress:
             return
         with suppress(OSError):  # a terminal that was closed does not end the search
             self._bar.set_postfix_str(self.described(optimizer, sign), refresh=False)
+            if not self._bar.n:  # what earlier sessions did says nothing about the speed of this one
+                self._bar.n = self._bar.initial = evaluations - 1
             self._bar.update(evaluations - self._bar.n)
 
     @staticmethod

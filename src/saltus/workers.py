@@ -45,6 +45,9 @@ class Evaluator(Protocol):
     def submit(self, candidate: Candidate, begun: Begun) -> Job:
         """Begin one, or put it in line."""
 
+    def finish(self) -> None:
+        """Nothing more is wanted than what is running: no second attempts."""
+
     def end(self) -> None:
         """End what is running, now: their jobs raise `Ended`."""
 
@@ -103,7 +106,7 @@ class Here:
     def __init__(self, fun: Objective, retries: int = 0) -> None:
         """Nothing to start."""
         self._fun, self._retries = fun, retries
-        self._busy = False
+        self._busy = self._hurry = False
 
     def submit(self, candidate: Candidate, begun: Begun) -> Job:
         """In line, until the outcome is wanted."""
@@ -113,11 +116,17 @@ class Here:
         begun(0, None)
         self._busy = True
         try:  # a copy for each attempt: the objective may write into what it gets
-            return timed(
-                lambda: evaluate(self._fun, candidate.params.copy()), retries=self._retries, worker=0
-            )
+            attempt = partial(self._evaluate, candidate)
+            return timed(attempt, retries=self._retries, worker=0, hurry=lambda: self._hurry)
         finally:
             self._busy = False
+
+    def _evaluate(self, candidate: Candidate) -> Outcome:
+        return evaluate(self._fun, candidate.params.copy())
+
+    def finish(self) -> None:
+        """No second attempts."""
+        self._hurry = True
 
     def end(self) -> None:
         """Interrupt the objective, as Ctrl-C would (called from a signal handler)."""
@@ -130,7 +139,7 @@ class Pool:
 
     def __init__(self, places: Sequence[Place], retries: int = 0) -> None:
         """Take over these places."""
-        self._places, self._retries = places, retries
+        self._places, self._retries, self._hurry = places, retries, False
         self._free: SimpleQueue[int] = SimpleQueue()
         for i in range(len(places)):
             self._free.put(i)
@@ -144,9 +153,13 @@ class Pool:
         number = self._free.get()
         try:
             attempt = partial(self._places[number].evaluate, candidate, partial(begun, number))
-            return timed(attempt, retries=self._retries, worker=number)
+            return timed(attempt, retries=self._retries, worker=number, hurry=lambda: self._hurry)
         finally:
             self._free.put(number)
+
+    def finish(self) -> None:
+        """No second attempts."""
+        self._hurry = True
 
     def end(self) -> None:
         """End what is running in every place."""
@@ -174,6 +187,9 @@ class _Remote:
 
     def submit(self, candidate: Candidate, begun: Begun) -> Job:
         return self._executor.submit(_run_remotely, self._fun, candidate.params.copy(), self._retries)
+
+    def finish(self) -> None:
+        """Nothing: what runs there is the user's."""
 
     def end(self) -> None:
         """Stop waiting (called from a signal handler): what runs there is the user's."""

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,14 @@ A first study:  saltus init study.toml, edit it, saltus run study.toml
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal that lacks a character gets its number instead
+            stream.reconfigure(errors="backslashreplace")
     try:
         options = parser().parse_args(arguments)
         code: int = options.command(options)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code
     except SettingsError as error:
         return _say(error, USAGE)

@@ -6,13 +6,12 @@ import argparse
 import json
 import math
 
-from ..study import SettingsError, Study, Trial
+from ..study import SettingsError, Study
 from ..study.file import StudyFile
-from ..study.record import Record
 from ..workers import worker_count
 from .codes import NOTHING
 from .lines import say
-from .show import trial_as_json
+from .show import assignments, trial_as_json
 from .studies import opened, opened_or_created, record_of
 
 
@@ -26,7 +25,7 @@ def ask(options: argparse.Namespace) -> int:
         print(json.dumps([{"trial": t.id, "params": t.params} for t in trials], indent=2))
     else:
         for trial in trials:
-            print(f"trial {trial.id}: {_assignments(trial)}")
+            print(f"trial {trial.id}: {assignments(trial)}")
     if trials:
         return 0
     waiting = study.summary().unfinished
@@ -56,17 +55,8 @@ def tell(options: argparse.Namespace) -> int:
 
 
 def _study(options: argparse.Namespace) -> Study:
-    if options.study.suffix == ".toml":
-        file = StudyFile.read(options.study)
-        by_hand = file.study.workers == -1  # nobody said how many are evaluated at a time
-        return opened_or_created(file, options.db, 1 if by_hand else worker_count(file.study.workers))
-    if not Record.is_made(record_of(options.study, options.db)):
-        raise SettingsError(f"{options.study}: a new study needs a study file; `saltus init` writes one")
-    return opened(options.study, options.db)
-
-
-def _assignments(trial: Trial) -> str:
-    """Values in full: they are to be typed in elsewhere."""
-    if isinstance(trial.params, dict):
-        return "  ".join(f"{name}={json.dumps(value)}" for name, value in trial.params.items())
-    return "  ".join(json.dumps(value) for value in trial.params)
+    if record_of(options.study, None) == options.study:
+        return opened(options.study, options.db)
+    file = StudyFile.read(options.study)
+    by_hand = file.study.workers == -1  # nobody said how many are evaluated at a time
+    return opened_or_created(file, options.db, 1 if by_hand else worker_count(file.study.workers))

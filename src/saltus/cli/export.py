@@ -23,7 +23,7 @@ def export(options: argparse.Namespace) -> int:
     if options.csv:
         table = csv.writer(sys.stdout, lineterminator="\n")
         table.writerow(columns(study))
-        table.writerows(rows(study))
+        table.writerows([_written(value) for value in row] for row in rows(study))
         return 0
     names = columns(study)
     between = "[\n"
@@ -49,3 +49,8 @@ def rows(study: Study) -> Iterator[list[Any]]:
             if trial.violation:
                 reason = f"constraints violated by {trial.violation:.6g}"
             yield [trial.id, trial.generation, *values, trial.value, trial.status, reason, trial.seconds]
+
+
+def _written(value: Any) -> Any:
+    """A value as everywhere else: switches are true and false."""
+    return str(value).lower() if isinstance(value, bool) else value

@@ -17,13 +17,23 @@ SECONDS_BETWEEN_LINES = 5.0
 
 def say(line: str) -> None:
     """A line for the reader, beside the output; if nobody reads, the run goes on."""
-    with suppress(OSError):
-        print(line, file=sys.stderr, flush=True)
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(line, file=sys.stderr, flush=True)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "variable"), counted(2, "variable")
+    ('1 variable', '2 variables')
+    """
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def progress(budget: int) -> Progress:
     """A bar on a terminal if tqdm is there, else lines."""
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         try:
             return Progress(budget)
         except ImportError:

@@ -22,7 +22,7 @@ def report(options: argparse.Namespace) -> int:
     half = out.with_name(out.name + ".part")
     try:  # never half a page
         half.write_text(page, encoding="utf-8")
-        os.replace(half, out)
+        os.replace(half, out.resolve())  # a link is followed, not replaced
     except OSError as error:
         with suppress(OSError):
             half.unlink()

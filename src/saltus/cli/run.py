@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from dataclasses import replace
 
 from ..minimize import default_budget
@@ -12,7 +13,7 @@ from ..study import SettingsError, Study
 from ..study.file import StudyFile
 from ..workers import worker_count
 from .codes import DONE, INTERRUPTED, TROUBLE
-from .lines import progress, say
+from .lines import counted, progress, say
 from .show import as_json, as_text
 from .studies import opened_or_created, record_of
 
@@ -31,7 +32,8 @@ def run(options: argparse.Namespace) -> int:
     where = file.evaluating(workers, record_of(options.study, options.db))
     study = opened_or_created(file, options.db, workers)
     budget = file.study.budget or default_budget(file.space)
-    say(f"{study.head.name}: {file.space.dimension} variables, record {study.path}, {workers} workers")
+    size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
+    say(f"{study.head.name}: {size}, record {study.path}")
     _note_a_new_objective(file, study)
     result = study.run(
         where,
@@ -46,9 +48,13 @@ def run(options: argparse.Namespace) -> int:
     summary = study.summary()
     print(json.dumps(as_json(summary), indent=2) if options.json else as_text(summary))
     if not options.json:
-        record = "" if options.db is None else f" --db {options.db}"
-        say(f"{result.message}\n    pictures: saltus report {options.study}{record}")
-    return {Stop.FAILING: TROUBLE, Stop.INTERRUPTED: INTERRUPTED}.get(result.stop or Stop.BUDGET, DONE)
+        record = [] if options.db is None else ["--db", str(options.db)]
+        say(
+            f"{result.message}\n    pictures: {shlex.join(['saltus', 'report', str(options.study), *record])}"
+        )
+    if result.stop is Stop.INTERRUPTED:
+        return INTERRUPTED
+    return TROUBLE if result.stop is Stop.FAILING or result.params is None else DONE
 
 
 def _note_a_new_objective(file: StudyFile, study: Study) -> None:

@@ -8,9 +8,11 @@ import time
 from typing import Any
 
 from ..study import Summary, Trial
+from .lines import counted
 from .studies import opened
 
 _LONGEST_LIST = 10
+_LONGEST_LINE = 200
 
 
 def show(options: argparse.Namespace) -> int:
@@ -32,7 +34,8 @@ def as_text(summary: Summary) -> str:
         rows.append(("best", f"{value} (trial {best.id}{violated})"))
         rows += [("", f"{name} = {json.dumps(value)}") for name, value in _items(best.params)]
     repeated = f", and {summary.repeated} answered from the record" if summary.repeated else ""
-    rows.append(("evaluations", f"{summary.evaluations} in {summary.generations} generations{repeated}"))
+    generations = counted(summary.generations, "generation")
+    rows.append(("evaluations", f"{summary.evaluations} in {generations}{repeated}"))
     rows.append(("restarts", str(summary.restarts)))
     failed = sum(summary.failures.values())
     rows.append(("failures", str(failed)))
@@ -40,7 +43,8 @@ def as_text(summary: Summary) -> str:
     last = summary.last_failure
     if last is not None:
         rows.append(("", f"last: trial {last.id}, {_listed(last)}"))
-        rows += [("", f"| {line}") for line in (last.stderr or "").splitlines()[-_LONGEST_LIST:]]
+        lines = (last.stderr or "").splitlines()[-_LONGEST_LIST:]
+        rows += [("", f"| {line[:_LONGEST_LINE]}") for line in lines]
     running = [t for t in summary.unfinished if t.status == "running"]
     waiting = len(summary.unfinished) - len(running)
     rows.append(("running", f"{len(running)}{f', {waiting} waiting' if waiting else ''}"))
@@ -48,10 +52,9 @@ def as_text(summary: Summary) -> str:
     for trial in running[:_LONGEST_LIST]:
         rows.append(("", f"trial {trial.id} for {now - (trial.started or now):.0f} s: {_listed(trial)}"))
     if not running:
-        for trial in summary.unfinished[:_LONGEST_LIST]:
-            rows.append(("", f"trial {trial.id}: {_listed(trial)}"))
+        rows += [("", f"trial {t.id}: {assignments(t)}") for t in summary.unfinished[:_LONGEST_LIST]]
     rows.append(("state", state(summary)))
-    return "\n".join(f"{name + ':' if name else '':>12} {text}" for name, text in rows)
+    return "\n".join(f"{name + ':' if name else '':>12} {_printable(text)}" for name, text in rows)
 
 
 def state(summary: Summary) -> str:
@@ -60,8 +63,10 @@ def state(summary: Summary) -> str:
         return "evaluated by hand" if summary.evaluations or summary.unfinished else "not run yet"
     last = summary.sessions[-1]
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last.ended or last.started))
+    if last.ended is None and summary.running:
+        return f"running since {since} as process {last.pid} on {last.host}"
     if last.ended is None:
-        return f"running since {since} as process {last.pid} on {last.host}, unless that died"
+        return f"killed, or the machine went down; it had begun {since}. `saltus run` goes on"
     return f"ended {since}: {last.why}"
 
 
@@ -116,8 +121,19 @@ def _items(params: Any) -> list[tuple[str, Any]]:
     return list(params.items()) if isinstance(params, dict) else [(f"x{i}", v) for i, v in enumerate(params)]
 
 
+def assignments(trial: Trial) -> str:
+    """All values in full: they may have to be typed in elsewhere."""
+    return "  ".join(f"{name}={json.dumps(value)}" for name, value in _items(trial.params))
+
+
 def _listed(trial: Trial) -> str:
-    return ", ".join(f"{name}={_short(value)}" for name, value in _items(trial.params))
+    text = ", ".join(f"{name}={_short(value)}" for name, value in _items(trial.params))
+    return text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 3] + "..."
+
+
+def _printable(text: str) -> str:
+    """Without what would move the cursor: names are the user's."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _short(value: Any) -> str:

@@ -14,19 +14,32 @@ from ..study.record import Record
 
 def record_of(study: Path, db: Path | None) -> Path:
     """The record that is meant: named, or beside the study file, or given instead of it."""
-    if db is not None:
-        return db
-    return study.with_suffix(".db") if study.suffix == ".toml" else study
+    path = study if db is None else db
+    if path.is_dir():
+        raise SettingsError(f"{path}: this is a folder")
+    return path if db is not None or _is_record(study) else study.with_suffix(".db")
+
+
+def _is_record(path: Path) -> bool:
+    if path.suffix == ".db":
+        return True
+    try:
+        with open(path, "rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
 
 
 def opened(study: Path, db: Path | None) -> Study:
     """A study to look at."""
     path = record_of(study, db)
-    if not path.exists():
-        if study.suffix == ".toml":
-            StudyFile.read(study)  # what is wrong with the file comes first
-        raise RecordError(f"{path}: there is no record yet; `saltus run {study}` makes one")
-    return Study.open(path)
+    if path.exists():
+        return Study.open(path)
+    if _is_record(study):
+        raise RecordError(f"{path}: there is no record")
+    file = StudyFile.read(study)  # what is wrong with the file comes first
+    command = "ask" if file.objective is None else "run"
+    raise RecordError(f"{path}: there is no record yet; `saltus {command} {study}` makes one")
 
 
 def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
@@ -53,6 +66,10 @@ def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
         )
     except ValueError as error:
         raise SettingsError(f"{file.path}: [study] {error}") from error
+    except RecordError:
+        if Record.is_made(path):  # by another process, meanwhile
+            return opened_or_created(file, db, workers)
+        raise
 
 
 def whole_rounds(population: int, strategy: str, workers: int) -> int:

@@ -92,13 +92,15 @@ def _state(summary: Summary) -> str:
     waiting = len(summary.unfinished)
     rest = f" {count(waiting, 'candidate')} not yet evaluated." if waiting else ""
     if not summary.sessions:
-        return "Not started yet." + rest
+        return ("Evaluated by hand." if summary.evaluations else "Not started yet.") + rest
     last = summary.sessions[-1]
     if last.ended is not None or last.stop is not None:
         when = f"Ended {date(last.ended)}" if last.ended is not None else "Ended"
         return f"{when}: {last.why}{rest}" if last.why else f"{when}, for no recorded reason.{rest}"
+    if not summary.running:
+        return f"Killed; it had begun {date(last.started)}. It can be continued.{rest}"
     where = f"{last.host} (process {last.pid}, {count(last.workers, 'worker')})"
-    return f"Running since {date(last.started)} on {where}, unless that process has died.{rest}"
+    return f"Running since {date(last.started)} on {where}.{rest}"
 
 
 def _best_point(summary: Summary) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import operator
 import os
 import socket
 import time
@@ -28,7 +29,7 @@ from ..workers import Evaluator, evaluating, worker_count
 from .errors import LockedError, RecordError, SettingsError, StudyError
 from .interrupts import interruptible
 from .limits import check_evaluations, check_seed
-from .lock import Lock
+from .lock import Lock, is_held
 from .log import RecordLog, reset
 from .record import Head, Record
 from .summary import Summary, history_rows, summarise
@@ -45,6 +46,7 @@ __all__ = [
     "Trial",
 ]
 
+PATIENCE = 10.0  # seconds that short work on a record waits for its turn
 Direction = Literal["minimize", "maximize"]
 
 
@@ -99,6 +101,10 @@ class Study:
                 instead of answering them from the record.
         """
         path = Path(path)
+        if not (name is None or isinstance(name, str)):
+            raise TypeError(f"name must be text or None, got {name!r}")
+        if not isinstance(noisy, bool):
+            raise TypeError(f"noisy must be True or False, got {noisy!r}")
         if direction not in ("minimize", "maximize"):
             raise ValueError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
         if seed is None:
@@ -118,7 +124,7 @@ class Study:
             created=time.time(),
             version=__version__,
         )
-        lock = Lock(path)
+        lock = Lock(path, patience=PATIENCE)
         try:
             if Record.is_made(path):
                 raise RecordError(
@@ -236,9 +242,9 @@ class Study:
         If all are out, the list is empty: `tell` what is missing first. Points that the record can answer are
         not asked.
         """
-        if count is not None and count < 1:
+        if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
             raise ValueError(f"ask takes a positive whole number, or nothing, got {count!r}")
-        with self._writing() as (record, optimizer):
+        with self._writing(PATIENCE) as (record, optimizer):
             log = RecordLog(record, optimizer)
             out: list[Trial] = []
             while count is None or len(out) < count:
@@ -270,12 +276,13 @@ class Study:
             raise ValueError("tell takes a value, or failed= and a reason: exactly one of them")
         outcome: Outcome | EvaluationError
         outcome = Outcome.of(value, constraints) if failed is None else EvaluationError(failed)
-        with self._writing() as (record, optimizer):
+        trial = operator.index(trial)
+        with self._writing(PATIENCE) as (record, optimizer):
             log = RecordLog(record, optimizer)
             waiting = [t.id for t in log.to_evaluate(optimizer.pending)]
             if trial not in waiting:
                 numbers = ", ".join(map(str, waiting)) or "none"
-                raise StudyError(f"trial {trial} is not waiting for a value; these are: {numbers}")
+                raise SettingsError(f"trial {trial} is not waiting for a value; these are: {numbers}")
             log.heard(next(c for c in optimizer.pending if c.id == trial), Run(outcome))
             return record.trial(trial)
 
@@ -302,7 +309,8 @@ class Study:
     def summary(self) -> Summary:
         """The state of the study, from its whole record."""
         with self._reading() as record:
-            return summarise(self.head, self.space, record.trials(), record.snapshots(), record.sessions())
+            parts = record.trials(), record.snapshots(), record.sessions()
+            return summarise(self.head, self.space, *parts, running=is_held(self.path))
 
     @contextmanager
     def _reading(self) -> Iterator[Record]:
@@ -313,9 +321,9 @@ class Study:
             record.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[tuple[Record, Optimizer]]:
+    def _writing(self, patience: float = 0.0) -> Iterator[tuple[Record, Optimizer]]:
         """The record and its optimizer, for this process alone."""
-        lock = Lock(self.path)
+        lock = Lock(self.path, patience)
         try:
             record = Record(self.path, write=True)
             try:

@@ -168,6 +168,8 @@ def load_function(name: str, folder: str) -> Objective:
         module = importlib.import_module(module_name)
     except Exception as error:
         place = "".join(traceback.format_tb(error.__traceback__)[-1:]).strip()
+        if isinstance(error, SyntaxError):
+            place = f'File "{error.filename}", line {error.lineno}'
         raise SettingsError(
             f"[objective] python: importing {module_name!r} raised {type(error).__name__}: {error}\n  {place}"
         ) from error

@@ -22,6 +22,7 @@ def interruptible(loop: Loop, evaluator: Evaluator, say: Callable[[str], None]) 
     def handle(number: int, frame: FrameType | None) -> None:
         again = loop.interrupted
         loop.interrupt()
+        evaluator.finish()
         if number == signal.SIGINT and not again:
             say("waiting for running evaluations; Ctrl-C again ends them")
         else:

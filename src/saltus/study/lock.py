@@ -32,6 +32,22 @@ else:  # pragma: no cover
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 
 
+def _file_of(record: Path) -> Path:
+    return record.with_name(record.name + ".lock")
+
+
+def is_held(record: Path) -> bool:
+    """Whether a process is running the study of this record."""
+    try:
+        with open(_file_of(record), "r+", encoding="utf-8") as file:
+            _try_lock(file)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
 _held: weakref.WeakSet[Lock] = weakref.WeakSet()
 
 
@@ -47,19 +63,25 @@ if hasattr(os, "register_at_fork"):
 class Lock:
     """Held from `Lock(...)` to `release()`."""
 
-    def __init__(self, record: Path) -> None:
-        """Take the lock of a record, or say who holds it."""
-        self._path = record.with_name(record.name + ".lock")
+    def __init__(self, record: Path, patience: float = 0.0) -> None:
+        """Take the lock of a record within some seconds, or say who holds it."""
+        if record.is_dir():
+            raise RecordError(f"{record}: this is a folder, not a record")
+        self._path = _file_of(record)
+        deadline = time.monotonic() + patience
         while True:
             try:
                 self._file = open(self._path, "a+", encoding="utf-8")  # noqa: SIM115  (held open)
             except OSError as error:
-                raise RecordError(f"{record}: cannot write beside it ({error.strerror})") from error
+                raise RecordError(f"{record}: cannot write in its folder: {error.strerror}") from error
             try:
                 _try_lock(self._file)
             except OSError:
                 holder = self._holder()
                 self._file.close()
+                if time.monotonic() < deadline:
+                    time.sleep(0.02)
+                    continue
                 raise LockedError(
                     f"{record}: this study is being run by {holder}; wait for it, or stop it first"
                 ) from None

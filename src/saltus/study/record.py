@@ -114,9 +114,14 @@ class Record:
         """Open a file that is a record; `create` makes one."""
         self.path = path
         self._synced = -math.inf
+        if path.is_dir():
+            raise RecordError(f"{path}: this is a folder, not a record")
         if not path.is_file():
-            raise RecordError(f"{path}: there is no record; `saltus run` or Study.create makes one")
+            raise RecordError(f"{path}: there is no record")
+        if path.stat().st_size == 0:
+            raise RecordError(f"{path}: this file is empty, not a record")
         self._db = _connected(path, write)
+        self._file = os.stat(path)
         try:
             with self._reading():
                 self._check_header()
@@ -171,6 +176,7 @@ class Record:
 
     def add(self, trials: Iterable[Trial], snapshot: Snapshot | None, evaluations: int, state: str) -> None:
         """A generation, or a part of it, and the state of the optimizer that asked it: all or nothing."""
+        self._check_still_there()
         with self._writing():
             if snapshot is not None:
                 lists = json.dumps(snapshot.mean), json.dumps(snapshot.sd)
@@ -180,6 +186,13 @@ class Record:
                 _insert(self._db, "trials", _trial_row(trial))
             (count,) = self._db.execute("SELECT coalesce(max(id) + 1, 0) FROM trials").fetchone()
             _insert(self._db, "state", (1, count, evaluations, state))
+
+    def _check_still_there(self) -> None:
+        """What is written to a file that was removed is lost: better to stop."""
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.stat(self.path), self._file):
+                return
+        raise RecordError(f"{self.path}: the record was removed or replaced while the study was running")
 
     def put(self, trials: Iterable[Trial]) -> None:
         """What is known about trials now: precious, unless it can be had again in no time."""
@@ -345,14 +358,10 @@ class Record:
 def _connected(path: Path, write: bool) -> sqlite3.Connection:
     """A connection with a write-ahead log: readers and the writer do not wait for each other."""
     with _explained(path):
-        mode = "rwc" if write else "ro"
-        uri = f"{path.absolute().as_uri()}?mode={mode}"
-        if not write and not _beside(path, "-wal").exists():
-            uri = _readable_uri(path, uri)
+        uri = f"{path.absolute().as_uri()}?{'mode=rwc' if write else _reading_mode(path)}"
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30.0)
         try:
-            if write:
-                db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA journal_mode = WAL" if write else "PRAGMA query_only = ON")
             db.execute("PRAGMA trusted_schema = OFF")  # nothing in the file's schema is executed
             db.execute("PRAGMA cell_size_check = ON")
         except BaseException:
@@ -361,13 +370,12 @@ def _connected(path: Path, write: bool) -> sqlite3.Connection:
         return db
 
 
-def _beside(path: Path, ending: str) -> Path:
-    return path.with_name(path.name + ending)
-
-
-def _readable_uri(path: Path, uri: str) -> str:
-    """In a folder that cannot be written SQLite must be told that nobody else writes either."""
-    return uri if os.access(path.parent, os.W_OK) else f"{uri}&immutable=1"
+def _reading_mode(path: Path) -> str:
+    """How to look at a file: where we may write, SQLite tidies up after itself what it needs to read."""
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        return "mode=rw"
+    log = path.with_name(path.name + "-wal")
+    return "mode=ro" if log.exists() else "mode=ro&immutable=1"  # then nobody else writes either
 
 
 def _made(db: sqlite3.Connection) -> bool:

@@ -30,6 +30,7 @@ class Summary:
         generations, restarts: how many there have been.
         unfinished: trials that are asked or running.
         sessions: the processes that ran the study, oldest first.
+        running: whether the last one still does.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Summary:
     restarts: int
     unfinished: list[Trial]
     sessions: list[Session]
+    running: bool = False
 
 
 def summarise(
@@ -57,6 +59,7 @@ def summarise(
     trials: Iterable[Trial],
     snapshots: Iterable[Snapshot],
     sessions: list[Session],
+    running: bool,
 ) -> Summary:
     """Go through the record once."""
     best: Trial | None = None
@@ -96,6 +99,7 @@ def summarise(
         restarts=restarts,
         unfinished=unfinished,
         sessions=sessions,
+        running=running,
     )
 
 
