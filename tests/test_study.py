@@ -485,28 +485,28 @@ def test_restarts_come_at_the_same_place(tmp_path: Path, strategy: str, total: i
     whole.optimize(bowl, budget=total)
     assert whole.summary().restarts > 0
     pieces = Study.create(tmp_path / "pieces.db", SPACE, seed=1, strategy=strategy, noisy=True)
-    for budget in range(50, total + 1, 50):
+    for budget in range(total // 20, total + 1, total // 20):
         pieces.optimize(bowl, budget=budget)
     assert essence(pieces) == essence(whole)
 
 
 def test_an_exhausted_space_ends_at_the_same_place(tmp_path: Path) -> None:
-    space = Space({"a": Int(0, 30), "b": Int(0, 30)})
+    space = Space({"a": Int(0, 15), "b": Int(0, 15)})
 
     def fun(p: dict[str, Any]) -> float:
         return float((p["a"] - 3) ** 2 + (p["b"] - 3) ** 2)
 
     whole = Study.create(tmp_path / "whole.db", space, seed=1)
-    result = whole.optimize(fun, budget=961)
+    result = whole.optimize(fun, budget=256)
     pieces = Study.create(tmp_path / "pieces.db", space, seed=1)
     stopped = 0
 
     def sometimes(intermediate: Result) -> bool:
         nonlocal stopped
         stopped += 1
-        return stopped % 40 == 0
+        return stopped % 60 == 0
 
-    while pieces.optimize(fun, budget=961, callback=sometimes).stop is Stop.CALLBACK:
+    while pieces.optimize(fun, budget=256, callback=sometimes).stop is Stop.CALLBACK:
         pass
     assert essence(pieces) == essence(whole)
     assert result.stop in (Stop.EXHAUSTED, Stop.BUDGET)
@@ -539,7 +539,7 @@ def test_killed_at_any_write_it_is_the_same(
             raise SystemExit
         insert(db, *arguments)
 
-    for seed in range(6):
+    for seed in range(3):
         whole = Study.create(tmp_path / f"whole{seed}.db", space, seed=seed)
         whole.optimize(troubled, budget=budget)
         pieces = Study.create(tmp_path / f"pieces{seed}.db", space, seed=seed)
