@@ -13,6 +13,7 @@ from saltus import Bool, Float, Int, Ordinal
 from saltus.command import Command
 from saltus.study import SettingsError
 from saltus.study.file import StudyFile
+from saltus.study.objective import evaluating
 
 SPACE = '[space]\nr = { type = "float", low = 0.1, high = 10, log = true }\n'
 COMMAND = '[objective]\ncommand = ["sh", "{r}"]\n'
@@ -162,10 +163,10 @@ def test_programs_that_are_missing(tmp_path: Path) -> None:
     ]:
         file = read(tmp_path, SPACE + f"[objective]\ncommand=['{program}']\n")
         with pytest.raises(SettingsError, match="there is no program") as caught:
-            file.evaluating(1, tmp_path / "study.db")
+            evaluating(file, 1, tmp_path / "study.db")
         assert words in str(caught.value).replace(str(tmp_path / "missing"), f"{tmp_path}/./missing")
     with pytest.raises(SettingsError, match=r"there is no \[objective\]"):
-        read(tmp_path, SPACE).evaluating(1, tmp_path / "study.db")
+        evaluating(read(tmp_path, SPACE), 1, tmp_path / "study.db")
 
 
 TOML_VALUES = st.recursive(

@@ -11,6 +11,7 @@ from ..minimize import default_budget
 from ..result import Stop
 from ..study import SettingsError, Study
 from ..study.file import StudyFile
+from ..study.objective import described, evaluating
 from ..workers import worker_count
 from .codes import DONE, INTERRUPTED, TROUBLE
 from .lines import counted, progress, say
@@ -29,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
             raise SettingsError(f"--{key} must be a positive whole number, got {given[key]}")
     file = replace(file, study=replace(file.study, **given))
     workers = worker_count(file.study.workers)
-    where = file.evaluating(workers, record_of(options.study, options.db))
+    where = evaluating(file, workers, record_of(options.study, options.db))
     study = opened_or_created(file, options.db, workers)
     budget = file.study.budget or default_budget(file.space)
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
@@ -37,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     _note_a_new_objective(file, study)
     result = study.run(
         where,
-        file.describe_objective(),
+        described(file),
         workers=workers,
         budget=budget,
         target=file.study.target,
@@ -59,5 +60,5 @@ def run(options: argparse.Namespace) -> int:
 
 def _note_a_new_objective(file: StudyFile, study: Study) -> None:
     before = study.last_objective()
-    if before is not None and before != file.describe_objective():
+    if before is not None and before != described(file):
         say(f"note: the objective was {before} before; values on record are kept")

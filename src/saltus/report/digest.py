@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ..study.summary import Summary
+from ..study.summary import Summary, ranking
 from ..study.trial import Session, Snapshot, Trial
 
 T = TypeVar("T")
@@ -125,13 +125,13 @@ class _Clock:
 
 def gather(summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapshot]) -> Digest:
     """Read both streams, once."""
-    sign = -1.0 if summary.direction == "maximize" else 1.0
+    key = ranking(summary.direction)
     ids, values, seconds = array("q"), array("d"), array("d")
     points, improvements = Thinned[tuple[int, Trial]](_MOST_POINTS), Thinned[tuple[int, Trial]](_MOST_POINTS)
     failed = Thinned[int](_MOST_FAILED)
     clock = _Clock(summary.sessions)
-    best: list[tuple[tuple[float, float, int], Trial]] = []
-    best_value, constrained = math.inf, False
+    best: list[Trial] = []
+    constrained = False
     for trial in trials:
         clock.note(trial)
         if not trial.evaluated:
@@ -148,13 +148,11 @@ def gather(summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapsh
         if trial.value is None or not math.isfinite(trial.value):
             continue
         values.append(trial.value)
-        key = trial.violation if trial.violation >= 0 else math.inf, sign * trial.value, trial.id
-        if len(best) < _BEST or key < best[-1][0]:
-            bisect.insort(best, (key, trial), key=lambda entry: entry[0])
-            del best[_BEST:]
-        if trial.feasible and sign * trial.value < best_value:
-            best_value = sign * trial.value
+        if trial.feasible and (not best or key(trial) < key(best[0])):
             improvements.add((x, trial))
+        if len(best) < _BEST or key(trial) < key(best[-1]):
+            bisect.insort(best, trial, key=key)
+            del best[_BEST:]
 
     chosen = Thinned[tuple[int, Snapshot]](_MOST_SNAPSHOTS)
     restarts: list[int] = []
@@ -172,7 +170,7 @@ def gather(summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapsh
         seconds=seconds,
         failed=failed.items(),
         improvements=improvements.items(),
-        best=[trial for _, trial in best],
+        best=best,
         constrained=constrained,
         snapshots=chosen.items(),
         restarts=restarts if len(restarts) <= MOST_RESTARTS else [],

@@ -1,31 +1,21 @@
-"""The study file: `study.toml`, read, checked to the last key, and turned into a study and its objective."""
+"""The study file: `study.toml`, read, and checked to the last key."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import os
-import shutil
-import sys
-import tempfile
 import tomllib
-import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..command import OWN_NAMES, Command, CommandPlace
-from ..evaluation import MachineError, Objective
+from ..command import OWN_NAMES, Command
 from ..hints import did_you_mean
 from ..minimize import check_limits
 from ..optimizer import DEFAULT_STRATEGY
 from ..search import STRATEGIES
 from ..space import Space
 from ..variables import Bool, Float, Int, Ordinal, Variable
-from ..workers import Evaluator, Pool, pooled, worker_count
+from ..workers import worker_count
 from .errors import SettingsError
 from .limits import check_evaluations, check_seed
 
@@ -79,109 +69,6 @@ class StudyFile:
     def folder(self) -> Path:
         """Where the file is: programs and modules are looked up there."""
         return self.path.absolute().parent
-
-    def describe_objective(self) -> str:
-        """For the record: what is evaluated."""
-        objective = self.objective or ObjectiveSettings()
-        if objective.command is not None:
-            return f"command {list(objective.command)}"
-        return f"python {objective.python}"
-
-    def evaluating(self, workers: int, record: Path) -> AbstractContextManager[Evaluator]:
-        """Where evaluations for this record run."""
-        objective = self.objective
-        if objective is None:
-            raise SettingsError(
-                f"{self.path}: there is no [objective], so nothing can be run; add one, "
-                "or evaluate by hand with `saltus ask` and `saltus tell`"
-            )
-        timeout, retries = self.study.timeout, self.study.retries
-        if objective.command is None:
-            load = partial(load_in_worker, str(objective.python), str(self.folder))
-            return pooled(load, workers, timeout, retries, own_errors=False)
-        command = Command(
-            objective.command,
-            self.folder,
-            objective.result,
-            objective.keep,
-            self.path.absolute().with_suffix(".work"),
-            _scratch(record),
-        )
-        if command.program() is None:
-            raise SettingsError(
-                f"{self.path}: [objective] command: there is no program {command.arguments[0]!r}"
-                f"{_where_looked(command)}"
-            )
-        return _running(command, workers, timeout, retries)
-
-
-def _scratch(record: Path) -> Path:
-    """The folder for the working folders of a record: nobody else's, as only one process runs a record."""
-    name = hashlib.blake2b(os.fsencode(record.absolute()), digest_size=8).hexdigest()
-    return Path(tempfile.gettempdir()) / f"saltus-{name}"
-
-
-@contextmanager
-def _running(command: Command, workers: int, timeout: float | None, retries: int) -> Iterator[Pool]:
-    """Places for a command, with a folder to work in: empty at first, gone afterwards."""
-    scratch = command.scratch
-    assert scratch is not None
-    shutil.rmtree(scratch, ignore_errors=True)  # what a killed session left
-    try:
-        scratch.mkdir(mode=0o700)
-    except OSError as error:
-        raise MachineError(f"{scratch}: no working folder can be made there: {error.strerror}") from error
-    try:
-        with Pool([CommandPlace(command, timeout) for _ in range(workers)], retries) as pool:
-            yield pool
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _where_looked(command: Command) -> str:
-    if "/" not in command.arguments[0]:
-        return " on the PATH; a file of the study's folder is written './name'"
-    path = command.folder / command.arguments[0]
-    if path.is_file():
-        return f": {path} is not executable; chmod +x may help"
-    return f" at {path}"
-
-
-def load_in_worker(name: str, folder: str) -> Objective:
-    """The function, in a process whose standard output is not to be mixed with ours."""
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    return load_function(name, folder)
-
-
-def load_function(name: str, folder: str) -> Objective:
-    """The function that `module:function` names, the module looked up in the study's folder first."""
-    module_name, _, function_name = name.partition(":")
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    try:
-        found = importlib.util.find_spec(module_name) is not None
-    except (ImportError, ValueError):
-        found = False
-    if not found:
-        raise SettingsError(f"[objective] python: there is no module {module_name!r} in {folder}")
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:
-        place = "".join(traceback.format_tb(error.__traceback__)[-1:]).strip()
-        if isinstance(error, SyntaxError):
-            place = f'File "{error.filename}", line {error.lineno}'
-        raise SettingsError(
-            f"[objective] python: importing {module_name!r} raised {type(error).__name__}: {error}\n  {place}"
-        ) from error
-    function = getattr(module, function_name, None)
-    if not callable(function):
-        names = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
-        raise SettingsError(
-            f"[objective] python: module {module_name!r} has no function {function_name!r}"
-            f"{did_you_mean(function_name, names)}"
-        )
-    chosen: Objective = function
-    return chosen
 
 
 class _Reader:

@@ -1,0 +1,128 @@
+"""What a study file says to evaluate: a command, or a Python function, and where it runs."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+from ..command import Command, CommandPlace
+from ..evaluation import MachineError, Objective
+from ..hints import did_you_mean
+from ..workers import Evaluator, Pool, pooled
+from .errors import SettingsError
+from .file import ObjectiveSettings, StudyFile
+
+
+def described(file: StudyFile) -> str:
+    """For the record: what is evaluated."""
+    objective = file.objective or ObjectiveSettings()
+    if objective.command is not None:
+        return f"command {list(objective.command)}"
+    return f"python {objective.python}"
+
+
+def evaluating(file: StudyFile, workers: int, record: Path) -> AbstractContextManager[Evaluator]:
+    """Where evaluations for this record run."""
+    objective = file.objective
+    if objective is None:
+        raise SettingsError(
+            f"{file.path}: there is no [objective], so nothing can be run; add one, "
+            "or evaluate by hand with `saltus ask` and `saltus tell`"
+        )
+    timeout, retries = file.study.timeout, file.study.retries
+    if objective.command is None:
+        load = partial(load_in_worker, str(objective.python), str(file.folder))
+        return pooled(load, workers, timeout, retries, own_errors=False)
+    command = Command(
+        objective.command,
+        file.folder,
+        objective.result,
+        objective.keep,
+        file.path.absolute().with_suffix(".work"),
+        _scratch(record),
+    )
+    if command.program() is None:
+        raise SettingsError(
+            f"{file.path}: [objective] command: there is no program {command.arguments[0]!r}"
+            f"{_where_looked(command)}"
+        )
+    return _running(command, workers, timeout, retries)
+
+
+def _scratch(record: Path) -> Path:
+    """The folder for the working folders of a record: nobody else's, as only one process runs a record."""
+    name = hashlib.blake2b(os.fsencode(record.absolute()), digest_size=8).hexdigest()
+    return Path(tempfile.gettempdir()) / f"saltus-{name}"
+
+
+@contextmanager
+def _running(command: Command, workers: int, timeout: float | None, retries: int) -> Iterator[Pool]:
+    """Places for a command, with a folder to work in: empty at first, gone afterwards."""
+    scratch = command.scratch
+    assert scratch is not None
+    shutil.rmtree(scratch, ignore_errors=True)  # what a killed session left
+    try:
+        scratch.mkdir(mode=0o700)
+    except OSError as error:
+        raise MachineError(f"{scratch}: no working folder can be made there: {error.strerror}") from error
+    try:
+        with Pool([CommandPlace(command, timeout) for _ in range(workers)], retries) as pool:
+            yield pool
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _where_looked(command: Command) -> str:
+    if "/" not in command.arguments[0]:
+        return " on the PATH; a file of the study's folder is written './name'"
+    path = command.folder / command.arguments[0]
+    if path.is_file():
+        return f": {path} is not executable; chmod +x may help"
+    return f" at {path}"
+
+
+def load_in_worker(name: str, folder: str) -> Objective:
+    """The function, in a process whose standard output is not to be mixed with ours."""
+    with suppress(OSError, AttributeError):  # closed streams are not mixed
+        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return load_function(name, folder)
+
+
+def load_function(name: str, folder: str) -> Objective:
+    """The function that `module:function` names, the module looked up in the study's folder first."""
+    module_name, _, function_name = name.partition(":")
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        found = importlib.util.find_spec(module_name) is not None
+    except (ImportError, ValueError):
+        found = False
+    if not found:
+        raise SettingsError(f"[objective] python: there is no module {module_name!r} in {folder}")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        place = "".join(traceback.format_tb(error.__traceback__)[-1:]).strip()
+        if isinstance(error, SyntaxError):
+            place = f'File "{error.filename}", line {error.lineno}'
+        raise SettingsError(
+            f"[objective] python: importing {module_name!r} raised {type(error).__name__}: {error}\n  {place}"
+        ) from error
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        names = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
+        raise SettingsError(
+            f"[objective] python: module {module_name!r} has no function {function_name!r}"
+            f"{did_you_mean(function_name, names)}"
+        )
+    chosen: Objective = function
+    return chosen
