@@ -98,3 +98,8 @@ def slow_square(p: dict[str, Any]) -> float:
 def very_slow_square(p: dict[str, Any]) -> float:
     time.sleep(10.0)
     return float(p["x"] ** 2)
+
+
+def takes_long_to_load() -> Any:
+    time.sleep(60)
+    return bowl

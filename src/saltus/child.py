@@ -152,8 +152,7 @@ class Child:
     def _bury(self, patience: float = 0.0) -> str:
         """End the process with all that it started, and say how it ended."""
         self._process.join(patience)  # one on its way out has an exit code of its own to tell
-        end_group(self._process.pid)
-        self._process.join()
+        self._kill()
         self._pipe.close()
         self._alive = False
         return how_it_ended(self._process.exitcode)
@@ -168,8 +167,12 @@ class Child:
                 if self._ready and not self._busy:
                     self._pipe.close()  # then it ends by itself, in an orderly way
                     self._process.join(2.0)
-                end_group(self._process.pid)
-                self._process.join()
+                self._kill()
+
+    def _kill(self) -> None:
+        end_group(self._process.pid)
+        self._process.kill()  # it may not lead a session yet
+        self._process.join()
 
 
 def _serve(pipe: Connection, load: Callable[[], Objective], own_errors: bool) -> None:
