@@ -200,24 +200,30 @@ class Loop:
         batch.drain()
         if failed is not None:
             raise failed from failed.error if isinstance(failed, ObjectiveError) else None
-        best = optimizer.best
-        log.told(
-            (
-                log.evaluations,
-                self.sign * best.value if best is not None and best.feasible else math.nan,
-                self.sign * min(values) if values else math.nan,
-                len(candidates),
-            )
+        log.told(self._history_row(values, len(candidates)))
+        return self._reason(batch)
+
+    def _history_row(self, values: list[float], size: int) -> HistoryRow:
+        """What the history says about a generation with these feasible values."""
+        best = self.optimizer.best
+        return (
+            self.log.evaluations,
+            self.sign * best.value if best is not None and best.feasible else math.nan,
+            self.sign * min(values) if values else math.nan,
+            size,
         )
+
+    def _reason(self, batch: Batch) -> Stop | None:
+        """Why to stop after a batch, if there is a reason."""
         if self._reached_target():
             return Stop.TARGET
         if self.interrupted:
             return Stop.INTERRUPTED
         if batch.late:
             return Stop.SECONDS
-        if log.stop is not None:
-            return log.stop
-        return Stop.BUDGET if log.evaluations >= self.budget else None
+        if self.log.stop is not None:
+            return self.log.stop
+        return Stop.BUDGET if self.log.evaluations >= self.budget else None
 
     def _candidates(self) -> list[Candidate]:
         """What is pending, for instance after a restore, and then new ones, within the budget."""

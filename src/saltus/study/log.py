@@ -113,11 +113,11 @@ class RecordLog:
             snapshot = Snapshot(self._generation, new[0].id, optimizer.restarts, *where)
         trials = [self._trial(candidate) for candidate in new]
         state = json.dumps(optimizer.state(), allow_nan=False)
-        self._record.add(trials, snapshot, self.evaluations - self._told_of_this(), state)
+        self._record.add(trials, snapshot, self.evaluations - self._known_but_pending(), state)
         self._asked = new[-1].id + 1
 
-    def _told_of_this(self) -> int:
-        """Evaluations of this generation that are known: `__init__` counts the pending ones again."""
+    def _known_but_pending(self) -> int:
+        """Evaluations that the optimizer has not been told: `__init__` finds and counts them in the trials."""
         pending = {c.id for c in self._optimizer.pending}
         return sum(t.evaluated for t in self._trials.values() if t.id in pending)
 
