@@ -117,7 +117,7 @@ class RecordLog:
         self._asked = new[-1].id + 1
 
     def _known_but_pending(self) -> int:
-        """Evaluations that the optimizer has not been told: `__init__` finds and counts them in the trials."""
+        """Evaluations that the optimizer was not told: `__init__` finds and counts them in the trials."""
         pending = {c.id for c in self._optimizer.pending}
         return sum(t.evaluated for t in self._trials.values() if t.id in pending)
 
