@@ -20,7 +20,7 @@ demo: setup  ## design a lens with a ray tracer that is no Python program, and w
 	.venv/bin/saltus report examples/lens/study.toml --db out/lens.db
 
 test: setup  ## the fast tests
-	$(RUN) -m pytest -q
+	$(RUN) -m pytest -q -n auto
 
 lint: setup
 	$(RUN) -m ruff check .

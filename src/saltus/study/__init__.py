@@ -231,7 +231,7 @@ class Study:
                 log.heard(candidate, run)
                 loop.tell(candidate, run)
             evaluator = stack.enter_context(where)
-            with _session(record, log, workers, objective) as ended, interruptible(loop, evaluator, say):
+            with interruptible(loop, evaluator, say), _session(record, log, workers, objective) as ended:
                 stop = loop.run(evaluator, stopping(callback, lambda _: loop.result(None, History())), bar)
                 ended(stop.name)
             return loop.result(stop, History(list(history_rows(self.head.direction, record.trials()))))
