@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 
 from .candidates import Candidate
 from .child import WorkerError
-from .evaluation import Ended, Run
+from .evaluation import Ended, Outcome, Run
 from .optimizer import Optimizer
 from .progress import Progress
 from .result import History, Result, Stop
@@ -159,9 +159,11 @@ class Loop:
             error.optimizer = self.optimizer
             raise
 
-    def tell(self, candidate: Candidate, run: Run) -> None:
-        """Tell the optimizer an outcome."""
-        self.optimizer.tell(candidate, self.sign * run.told.value, run.told.violation)
+    def tell(self, candidate: Candidate, run: Run) -> Outcome:
+        """Tell the optimizer an outcome; what it was told, in the user's direction."""
+        told = run.told
+        self.optimizer.tell(candidate, self.sign * told.value, told.violation)
+        return told
 
     def interrupt(self) -> None:
         """Begin nothing more, wait for what is running, and return; may be called from a signal handler."""
@@ -188,9 +190,9 @@ class Loop:
                 failed = failed or self._failed(candidate, run.outcome)
                 batch.withdraw()  # what is running is not lost: it is told before the raise
                 continue
-            self.tell(candidate, run)
-            if run.told.trouble is None and run.told.violation == 0:
-                values.append(self.sign * run.told.value)
+            told = self.tell(candidate, run)
+            if told.violation == 0 and math.isfinite(told.value):
+                values.append(self.sign * told.value)
             bar.step(log.evaluations, optimizer, self.sign)
             if self._reached_target():
                 batch.withdraw()
