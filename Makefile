@@ -30,7 +30,7 @@ lint: setup
 test-slow: setup  ## statistics against the paper
 	$(RUN) -m pytest -q -m slow
 
-torture: setup  ## kill a study 100 times, continue it, compare it with one left in peace: about four minutes
+torture: setup  ## kill a study 100 times, continue it, compare it with one left in peace: about two minutes
 	$(RUN) -m tests.torture
 
 cost: setup  ## microseconds per generation, beside the peers
