@@ -10,7 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
+from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from queue import Empty, SimpleQueue
 from typing import Any, Literal, Protocol
 
@@ -49,6 +51,24 @@ class ObjectiveError(RuntimeError):
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle: an error may come out of another process."""
         return ObjectiveError, (self.candidate, self.optimizer, self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When a search ends, whatever it has found: evaluations, a value this good, seconds."""
+
+    budget: int
+    target: float | None = None
+    max_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """A clear error for a limit that is none."""
+        budget: Any = self.budget
+        if isinstance(budget, bool) or not isinstance(budget, Real) or budget < 1 or budget % 1 != 0:
+            raise ValueError(f"budget must be a positive whole number, got {budget!r}")
+        for name, value in (("target", self.target), ("max_seconds", self.max_seconds)):
+            if value is not None and (not isinstance(value, Real) or math.isnan(value)):
+                raise ValueError(f"{name} must be a number or None, got {value!r}")
 
 
 class Log(Protocol):
@@ -119,23 +139,21 @@ class Loop:
         self,
         optimizer: Optimizer,
         log: Log,
+        limits: Limits,
         *,
-        budget: int,
-        target: float | None = None,
-        max_seconds: float | None = None,
         restarts: bool = True,
         maximize: bool = False,
         on_error: OnError = "raise",
     ) -> None:
-        """The arguments are those of `minimize`, which explains them."""
+        """The other arguments are those of `minimize`, which explains them."""
         self.optimizer = optimizer
         self.log = log
-        self.budget = int(budget)
+        self.budget = int(limits.budget)
         self.restarts = restarts
         self.on_error = on_error
         self.sign = -1.0 if maximize else 1.0
-        self.target = None if target is None else self.sign * target
-        self.max_seconds = math.inf if max_seconds is None else max_seconds
+        self.target = None if limits.target is None else self.sign * limits.target
+        self.max_seconds = math.inf if limits.max_seconds is None else limits.max_seconds
         self.interrupted = False
         self._batch: Batch | None = None
 

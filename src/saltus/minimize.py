@@ -6,13 +6,12 @@ import math
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
 from .evaluation import Objective
-from .loop import Callback, Loop, Memory, ObjectiveError
+from .loop import Callback, Limits, Loop, Memory, ObjectiveError
 from .optimizer import DEFAULT_STRATEGY, Optimizer
 from .progress import Progress
 from .result import History, Result, Stop
@@ -20,7 +19,7 @@ from .space import PerVariable, Space
 from .variables import Float, Int, Variable
 from .workers import evaluating
 
-__all__ = ["ObjectiveError", "check_limits", "minimize", "space_from_bounds"]
+__all__ = ["ObjectiveError", "minimize", "space_from_bounds"]
 
 
 def minimize(
@@ -98,20 +97,9 @@ def minimize(
         sigma=sigma,
         seed=seed,
     )
-    if budget is None:
-        budget = default_budget(space)
-    check_limits(budget, target, max_seconds)
+    limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds)
     log = Memory(optimizer)
-    loop = Loop(
-        optimizer,
-        log,
-        budget=budget,
-        target=target,
-        max_seconds=max_seconds,
-        restarts=restarts,
-        maximize=maximize,
-        on_error=on_error,
-    )
+    loop = Loop(optimizer, log, limits, restarts=restarts, maximize=maximize, on_error=on_error)
 
     def result(stop: Stop | None) -> Result:
         return loop.result(stop, History(log.rows))
@@ -140,15 +128,6 @@ def stopping(callback: Callback | None, result: Callable[[None], Result]) -> Cal
 def default_budget(space: Space) -> int:
     """Evaluations, if nobody says how many."""
     return 1000 * space.dimension
-
-
-def check_limits(budget: Any, target: Any, max_seconds: Any) -> None:
-    """A clear error for a limit that is none."""
-    if isinstance(budget, bool) or not isinstance(budget, Real) or budget < 1 or budget % 1 != 0:
-        raise ValueError(f"budget must be a positive whole number, got {budget!r}")
-    for name, value in (("target", target), ("max_seconds", max_seconds)):
-        if value is not None and (not isinstance(value, Real) or math.isnan(value)):
-            raise ValueError(f"{name} must be a number or None, got {value!r}")
 
 
 def space_from_bounds(bounds: Any, integrality: Any = None) -> Space:

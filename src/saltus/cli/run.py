@@ -7,6 +7,7 @@ import json
 import shlex
 from dataclasses import replace
 
+from ..loop import Limits
 from ..minimize import default_budget
 from ..result import Stop
 from ..study import SettingsError, Study
@@ -25,24 +26,23 @@ def run(options: argparse.Namespace) -> int:
     """
     file = StudyFile.read(options.study)
     given = {key: getattr(options, key) for key in ("workers", "budget") if getattr(options, key) is not None}
-    for key, smallest in (("budget", 1), ("workers", -1)):
-        if key in given and (given[key] < smallest or given[key] == 0):
-            raise SettingsError(f"--{key} must be a positive whole number, got {given[key]}")
-    file = replace(file, study=replace(file.study, **given))
-    workers = worker_count(file.study.workers)
+    settings = replace(file.study, **given)
+    try:  # the file was checked: what is wrong now is an option
+        budget = default_budget(file.space) if settings.budget is None else settings.budget
+        limits = Limits(budget, settings.target, settings.max_seconds)
+        workers = worker_count(settings.workers)
+    except ValueError as error:
+        raise SettingsError(f"--{error}") from None
     where = evaluating(file, workers, record_of(options.study, options.db))
     study = opened_or_created(file, options.db, workers)
-    budget = file.study.budget or default_budget(file.space)
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
     say(f"{study.head.name}: {size}, record {study.path}")
     _note_a_new_objective(file, study)
     result = study.run(
         where,
         described(file),
+        limits,
         workers=workers,
-        budget=budget,
-        target=file.study.target,
-        max_seconds=file.study.max_seconds,
         bar=progress(budget),
         say=say,
     )

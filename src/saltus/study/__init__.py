@@ -18,8 +18,8 @@ import numpy as np
 
 from .._version import __version__
 from ..evaluation import EvaluationError, Objective, Outcome, Run
-from ..loop import Callback, Loop
-from ..minimize import check_limits, default_budget, stopping
+from ..loop import Callback, Limits, Loop
+from ..minimize import default_budget, stopping
 from ..optimizer import DEFAULT_STRATEGY, Optimizer
 from ..processes import end_leftover
 from ..progress import Progress
@@ -182,54 +182,32 @@ class Study:
         where = evaluating(fun, workers, executor, timeout, retries)
         name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
         count = 1 if executor is not None else worker_count(workers)
-        budget = default_budget(self.space) if budget is None else budget
-        check_limits(budget, target, max_seconds)
-        return self.run(
-            where,
-            f"python {name}",
-            workers=count,
-            budget=budget,
-            target=target,
-            max_seconds=max_seconds,
-            callback=callback,
-            bar=Progress(int(budget) if progress else None),
-        )
+        limits = Limits(default_budget(self.space) if budget is None else budget, target, max_seconds)
+        bar = Progress(int(limits.budget) if progress else None)
+        return self.run(where, f"python {name}", limits, workers=count, callback=callback, bar=bar)
 
     def run(
         self,
         where: AbstractContextManager[Evaluator],
         objective: str,
+        limits: Limits,
         *,
         workers: int,
-        budget: int,
-        target: float | None = None,
-        max_seconds: float | None = None,
         callback: Callback | None = None,
         bar: Progress | None = None,
         say: Callable[[str], None] = lambda line: None,
     ) -> Result:
         """`optimize` with evaluations of any kind; `say` is told what happens besides."""
-        check_limits(budget, target, max_seconds)
         with ExitStack() as stack:
             record, optimizer = stack.enter_context(self._writing())
             bar = stack.enter_context(bar or Progress(None))
             for line in _tidy(record, optimizer):
                 say(line)
             log = RecordLog(record, optimizer)
-            loop = Loop(
-                optimizer,
-                log,
-                budget=budget,
-                target=target,
-                max_seconds=max_seconds,
-                maximize=self.maximize,
-                on_error="infeasible",
-            )
+            loop = Loop(optimizer, log, limits, maximize=self.maximize, on_error="infeasible")
             # in their order, and only up to the first that is unknown: as if they had just been evaluated
             for candidate in itertools.takewhile(log.knows, optimizer.pending):
-                run = log.answer(candidate)
-                log.heard(candidate, run)
-                loop.tell(candidate, run)
+                loop.tell(candidate, log.answer(candidate))
             evaluator = stack.enter_context(where)
             with interruptible(loop, evaluator, say), _session(record, log, workers, objective) as ended:
                 stop = loop.run(evaluator, stopping(callback, lambda _: loop.result(None, History())), bar)
@@ -249,9 +227,8 @@ class Study:
             out: list[Trial] = []
             while count is None or len(out) < count:
                 for candidate in filter(log.knows, optimizer.pending):
-                    run = log.answer(candidate)
-                    log.heard(candidate, run)
-                    optimizer.tell(candidate, self._sign * run.told.value, run.told.violation)
+                    told = log.answer(candidate).told
+                    optimizer.tell(candidate, self._sign * told.value, told.violation)
                 if log.stop is not None and not optimizer.pending:
                     break
                 if optimizer.stop is not None and optimizer.between_generations:

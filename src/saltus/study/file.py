@@ -10,7 +10,7 @@ from typing import Any
 
 from ..command import OWN_NAMES, Command
 from ..hints import did_you_mean
-from ..minimize import check_limits
+from ..loop import Limits
 from ..optimizer import DEFAULT_STRATEGY
 from ..search import STRATEGIES
 from ..space import Space
@@ -109,12 +109,10 @@ class _Reader:
     def _study(self, table: dict[str, Any]) -> StudySettings:
         settings = StudySettings(**self._checked("study", table, StudySettings))
         try:
-            check_limits(settings.budget or 1, settings.target, settings.max_seconds)
+            Limits(1 if settings.budget is None else settings.budget, settings.target, settings.max_seconds)
             check_evaluations(settings.timeout, settings.retries)
             check_seed(settings.seed)
             worker_count(settings.workers)
-            if settings.budget == 0:
-                raise ValueError("budget must be a positive whole number, got 0")
         except ValueError as error:
             raise SettingsError(f"{self.path}: [study] {error}") from None
         self._one_of("[study] strategy", settings.strategy, STRATEGIES)

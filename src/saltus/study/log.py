@@ -150,8 +150,10 @@ class RecordLog:
             self._first.setdefault(json.dumps(trial.params), trial.id)
 
     def answer(self, candidate: Candidate) -> Run:
-        """The outcome of a pending candidate that is known."""
-        return run_of(self._answer(self._trials[candidate.id]))
+        """The outcome of a pending candidate that is known; if it repeats another, this is written down."""
+        run = run_of(self._answer(self._trials[candidate.id]))
+        self.heard(candidate, run)
+        return run
 
     def to_evaluate(self, candidates: Iterable[Candidate]) -> list[Trial]:
         """The trials of those candidates that nothing on record answers, or is going to."""
