@@ -251,10 +251,9 @@ def from_json(text: str, what: str) -> Outcome:
     constraints = data.get("constraints")
     if isinstance(constraints, dict):
         constraints = list(constraints.values())
-    numbers = [data["value"], *(constraints if isinstance(constraints, list) else [])]
     if constraints is not None and not isinstance(constraints, list):
         raise EvaluationError(f"{what}: 'constraints' must be a list of numbers")
-    for number in numbers:
+    for number in [data["value"], *(constraints or ())]:
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise EvaluationError(f"{what}: {json.dumps(number)[:40]} is no number")
     try:

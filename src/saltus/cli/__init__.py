@@ -82,9 +82,9 @@ def parser() -> argparse.ArgumentParser:
     def add_study(name: str, command: Callable[[Any], int], summary: str) -> argparse.ArgumentParser:
         sub = add(name, command, summary)
         what = "the study file" if name == "run" else "the study file, or its record"
-        _file(sub.add_argument("study", type=Path, metavar="STUDY", help=what))
+        sub.add_argument("study", type=Path, metavar="STUDY", help=what)
         record = "the record (default: STUDY with the ending .db)"
-        _file(sub.add_argument("--db", type=Path, metavar="FILE", help=record))
+        sub.add_argument("--db", type=Path, metavar="FILE", help=record)
         return sub
 
     def add_json(sub: argparse.ArgumentParser) -> None:
@@ -99,7 +99,7 @@ def parser() -> argparse.ArgumentParser:
 
     sub = add_study("report", report.report, "write a page with pictures")
     page = "the page (default: the record with the ending .html)"
-    _file(sub.add_argument("--out", type=Path, metavar="FILE", help=page))
+    sub.add_argument("--out", type=Path, metavar="FILE", help=page)
 
     sub = add_study("export", export.export, "print all evaluations")
     form = sub.add_mutually_exclusive_group(required=True)
@@ -132,20 +132,21 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _file(option: argparse.Action) -> None:
-    """Let the shell complete file names here."""
-    try:
-        import shtab
-    except ImportError:
-        return
-    option.complete = shtab.FILE  # type: ignore[attr-defined]
-
-
 def _completion(options: argparse.Namespace) -> int:
     """Print a completion script; for bash: eval "$(saltus completion bash)" in ~/.bashrc."""
     try:
         import shtab
     except ImportError:
         raise SettingsError("completion needs shtab: pip install 'saltus[cli]'") from None
-    print(shtab.complete(parser(), options.shell))
+    top = parser()
+    for sub in _subparsers(top):
+        for action in sub._actions:
+            if action.type is Path:
+                action.complete = shtab.FILE  # type: ignore[attr-defined]  # read by shtab
+    print(shtab.complete(top, options.shell))
     return DONE
+
+
+def _subparsers(top: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
+    choices = (a.choices for a in top._actions if isinstance(a, argparse._SubParsersAction))
+    return [sub for named in choices for sub in named.values()]

@@ -11,7 +11,7 @@ from ..study.file import StudyFile
 from ..workers import worker_count
 from .codes import NOTHING
 from .lines import say
-from .show import assignments, trial_as_json
+from .show import assignments, trial_as_json, violation
 from .studies import opened, opened_or_created, record_of
 
 
@@ -48,7 +48,7 @@ def tell(options: argparse.Namespace) -> int:
     elif trial.status == "failed":
         print(f"trial {trial.id} failed: {trial.reason}")
     else:
-        violated = f", constraints violated by {trial.violation:.6g}" if trial.violation else ""
+        violated = f", {violation(trial)}" if trial.violation else ""
         value = math.nan if trial.value is None else trial.value
         print(f"trial {trial.id}: {value:.10g}{violated}")
     return 0

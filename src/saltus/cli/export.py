@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..study import Study
+from .show import violation
 from .studies import opened
 
 _BEFORE, _AFTER = ("trial", "generation"), ("value", "status", "reason", "seconds")
@@ -45,9 +46,7 @@ def rows(study: Study) -> Iterator[list[Any]]:
     for trial in study.trials():
         if trial.evaluated:
             values = trial.params.values() if isinstance(trial.params, dict) else trial.params
-            reason = trial.reason
-            if trial.violation:
-                reason = f"constraints violated by {trial.violation:.6g}"
+            reason = violation(trial) if trial.violation else trial.reason
             yield [trial.id, trial.generation, *values, trial.value, trial.status, reason, trial.seconds]
 
 

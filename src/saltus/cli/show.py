@@ -29,7 +29,7 @@ def as_text(summary: Summary) -> str:
     if best is None:
         rows.append(("best", "none yet"))
     else:
-        violated = f", constraints violated by {best.violation:.6g}" if best.violation else ""
+        violated = f", {violation(best)}" if best.violation else ""
         value = "no value" if best.value is None else f"{best.value:.10g}"
         rows.append(("best", f"{value} (trial {best.id}{violated})"))
         rows += [("", f"{name} = {json.dumps(value)}") for name, value in _items(best.params)]
@@ -115,6 +115,11 @@ def trial_as_json(trial: Trial) -> dict[str, Any]:
         "stderr": trial.stderr,
         "seconds": trial.seconds,
     }
+
+
+def violation(trial: Trial) -> str:
+    """How much a trial violates its constraints."""
+    return f"constraints violated by {trial.violation:.6g}"
 
 
 def _items(params: Any) -> list[tuple[str, Any]]:

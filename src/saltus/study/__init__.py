@@ -31,7 +31,8 @@ from .interrupts import interruptible
 from .limits import check_evaluations, check_seed
 from .lock import Lock, is_held
 from .log import RecordLog, reset
-from .record import Head, Record
+from .record import Record
+from .schema import Head
 from .summary import Summary, history_rows, summarise
 from .trial import Session, Snapshot, Trial
 

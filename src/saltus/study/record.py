@@ -17,94 +17,15 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
 from .errors import RecordError
+from .schema import APPLICATION, SCHEMA, VERSION, Head
 from .trial import Session, Snapshot, Trial
 
-APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
-VERSION = 1
 SYNC_INTERVAL = 0.05  # seconds
-
-SCHEMA = """
-CREATE TABLE study (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    name TEXT NOT NULL,
-    space TEXT NOT NULL,        -- JSON: the names of the variables, and one object for each
-    direction TEXT NOT NULL,    -- minimize or maximize
-    strategy TEXT NOT NULL,
-    population INTEGER NOT NULL,
-    seed INTEGER,
-    noisy INTEGER NOT NULL,     -- 1: a point that repeats is evaluated again
-    created REAL NOT NULL,      -- seconds since 1970, like all times
-    version TEXT NOT NULL,      -- of Saltus
-    checksum INTEGER NOT NULL
-);
-CREATE TABLE trials (
-    id INTEGER PRIMARY KEY,     -- from 0, in the order asked
-    generation INTEGER NOT NULL,
-    params TEXT NOT NULL,       -- JSON: what the objective gets
-    status TEXT NOT NULL,       -- asked, running, done, failed or repeated
-    value REAL,
-    violation REAL NOT NULL,    -- sum of the violated constraints
-    constraints TEXT,           -- JSON: a list of numbers; above 0 is violated
-    reason TEXT,                -- why it failed
-    repeats INTEGER,            -- the trial that answered this one
-    attempts INTEGER NOT NULL,
-    exit_code INTEGER,          -- negative: the signal
-    stderr TEXT,                -- its tail
-    worker INTEGER,
-    started REAL,
-    seconds REAL,
-    process TEXT,               -- while it is running: which process
-    point BLOB NOT NULL,        -- hash of params, to find repeats
-    checksum INTEGER NOT NULL
-);
-CREATE INDEX trials_point ON trials (point);
-CREATE TABLE generations (
-    generation INTEGER PRIMARY KEY,
-    first INTEGER NOT NULL,     -- its first trial
-    restarts INTEGER NOT NULL,
-    mean TEXT NOT NULL,         -- JSON: the Gaussian's mean and standard deviations
-    sd TEXT NOT NULL,
-    checksum INTEGER NOT NULL
-);
-CREATE TABLE state (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    trials INTEGER NOT NULL,        -- how many there were ...
-    evaluations INTEGER NOT NULL,   -- ... and how many had been evaluated when this was written
-    optimizer TEXT NOT NULL,        -- JSON: Optimizer.state()
-    checksum INTEGER NOT NULL
-);
-CREATE TABLE sessions (
-    id INTEGER PRIMARY KEY,
-    started REAL NOT NULL,
-    ended REAL,
-    host TEXT NOT NULL,
-    pid INTEGER NOT NULL,
-    workers INTEGER NOT NULL,
-    stop TEXT,                  -- why it ended
-    objective TEXT NOT NULL,    -- what was evaluated
-    checksum INTEGER NOT NULL
-);
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What a study is, from the beginning to the end: the row of the table `study`."""
-
-    name: str
-    space: str
-    direction: str
-    strategy: str
-    population: int
-    seed: int | None
-    noisy: int
-    created: float
-    version: str
 
 
 class Record:

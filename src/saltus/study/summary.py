@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..loop import HistoryRow
 from ..space import Space
-from .record import Head
+from .schema import Head
 from .trial import Session, Snapshot, Trial
 
 
