@@ -6,19 +6,16 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from numbers import Real
-from queue import Empty, SimpleQueue
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from .candidates import Candidate
 from .child import WorkerError
-from .evaluation import Ended, Outcome, Run
+from .evaluation import Outcome, Run
+from .flight import Flight, HistoryRow, Log
 from .optimizer import Optimizer
 from .progress import Progress
 from .result import History, Result, Stop
@@ -26,8 +23,6 @@ from .workers import Evaluator, Job
 
 Callback = Callable[[Result], Any]
 OnError = Literal["raise", "infeasible"]
-_LONGEST_WAIT = 3600.0  # seconds: a queue cannot wait for ever with a timeout
-HistoryRow = tuple[float, float, float, float]
 
 
 class ObjectiveError(RuntimeError):
@@ -69,33 +64,6 @@ class Limits:
         for name, value in (("target", self.target), ("max_seconds", self.max_seconds)):
             if value is not None and (not isinstance(value, Real) or math.isnan(value)):
                 raise ValueError(f"{name} must be a number or None, got {value!r}")
-
-
-class Log(Protocol):
-    """What remembers a search while it goes on."""
-
-    @property
-    def evaluations(self) -> int:
-        """How many count against the budget."""
-
-    @property
-    def stop(self) -> Stop | None:
-        """A reason to stop that only the log can see."""
-
-    def knows(self, candidate: Candidate) -> bool:
-        """Whether this candidate, which is pending, has an outcome already."""
-
-    def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
-        """Remember that these candidates are asked, then begin what has to be evaluated."""
-
-    def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
-        """An evaluation has begun."""
-
-    def heard(self, candidate: Candidate, run: Run) -> None:
-        """An outcome is known, in whatever order."""
-
-    def told(self, row: HistoryRow) -> None:
-        """A generation, or a part of it, was told."""
 
 
 class Memory:
@@ -155,18 +123,22 @@ class Loop:
         self.target = None if limits.target is None else self.sign * limits.target
         self.max_seconds = math.inf if limits.max_seconds is None else limits.max_seconds
         self.interrupted = False
-        self._batch: Batch | None = None
+        self._flight: Flight | None = None
 
-    def run(self, evaluator: Evaluator, callback: Callable[[], bool], bar: Progress) -> Stop:
-        """Generation after generation; `callback` is called after each and says whether to stop."""
+    def run(
+        self, evaluator: Evaluator, callback: Callable[[], bool], bar: Progress, width: int | None = None
+    ) -> Stop:
+        """Generation after generation; `callback` is called after each and says whether to stop.
+
+        With a width, so many evaluations are always under way, for an `AsynchronousOptimizer`.
+        """
         deadline = time.monotonic() + self.max_seconds
         try:
+            if width is not None:
+                flight = self._flight = Flight(self.log, evaluator, lambda: self.interrupted, deadline)
+                return self._stream(flight, callback, bar, width)
             while True:
-                if self.optimizer.stop is not None and self.optimizer.between_generations:
-                    if not self.restarts:
-                        return self.optimizer.stop
-                    self.optimizer.restart()
-                stop = self._generation(evaluator, bar, deadline)
+                stop = self._run_over() or self._generation(evaluator, bar, deadline)
                 if stop is None and callback():
                     stop = Stop.CALLBACK
                 if stop is not None:
@@ -186,8 +158,63 @@ class Loop:
     def interrupt(self) -> None:
         """Begin nothing more, wait for what is running, and return; may be called from a signal handler."""
         self.interrupted = True
-        if self._batch is not None:
-            self._batch.wake()
+        if self._flight is not None:
+            self._flight.wake()
+
+    def _run_over(self) -> Stop | None:
+        """If the run has ended, begin another; without restarts, the reason to stop."""
+        if self.optimizer.stop is not None and self.optimizer.between_generations:
+            if not self.restarts:
+                return self.optimizer.stop
+            self.optimizer.restart()
+        return None
+
+    def _stream(self, flight: Flight, callback: Callable[[], bool], bar: Progress, width: int) -> Stop:
+        """Begin an evaluation whenever one has ended."""
+        optimizer, log = self.optimizer, self.log
+        generation, values = optimizer.generation, list[float]()
+        failed: ObjectiveError | WorkerError | None = None
+        stop = self._feed(flight, width)
+        for candidate, run in flight.as_they_come():
+            if isinstance(run.outcome, Exception) and self.on_error == "raise":
+                failed = failed or self._failed(candidate, run.outcome)
+                flight.withdraw()  # what is running is not lost: it is told before the raise
+                continue
+            self._tell_in(values, candidate, run, bar)
+            if optimizer.generation != generation:
+                log.told(self._history_row(values, len(values)))
+                generation, values = optimizer.generation, []
+                if stop is None and callback():
+                    stop = Stop.CALLBACK
+            if self._reached_target():
+                break
+            if failed is None:
+                stop = stop or self._reason(flight) or self._feed(flight, width)
+                if stop is not None:
+                    flight.withdraw()
+        flight.drain()
+        self._raise(failed)
+        return self._reason(flight) or stop or Stop.BUDGET
+
+    def _feed(self, flight: Flight, width: int) -> Stop | None:
+        """Keep so many under way, within the budget."""
+        stop = self._run_over()
+        room = self.budget - self.log.evaluations - flight.size
+        free = min(width - flight.size, room)
+        if stop is None and free > 0:
+            flight.begin(self.optimizer.ask(free))
+        return stop
+
+    def _tell_in(self, values: list[float], candidate: Candidate, run: Run, bar: Progress) -> None:
+        """Tell an outcome, and add it to the values if it is feasible."""
+        told = self.tell(candidate, run)
+        if told.violation == 0 and math.isfinite(told.value):
+            values.append(self.sign * told.value)
+        bar.step(self.log.evaluations, self.optimizer, self.sign)
+
+    def _raise(self, failed: ObjectiveError | WorkerError | None) -> None:
+        if failed is not None:
+            raise failed from failed.error if isinstance(failed, ObjectiveError) else None
 
     def _generation(self, evaluator: Evaluator, bar: Progress, deadline: float) -> Stop | None:
         """Evaluate one generation, or what the budget leaves of it."""
@@ -199,29 +226,25 @@ class Loop:
         candidates = self._candidates()
         if not candidates:
             return Stop.BUDGET
-        self._batch = batch = Batch(self, deadline)
-        batch.begin(candidates, evaluator)
+        flight = self._flight = Flight(log, evaluator, lambda: self.interrupted, deadline)
+        flight.begin(candidates)
         values: list[float] = []
         failed: ObjectiveError | WorkerError | None = None
-        for candidate, run in batch:
+        for candidate, run in flight.in_order():
             if isinstance(run.outcome, Exception) and self.on_error == "raise":
                 failed = failed or self._failed(candidate, run.outcome)
-                batch.withdraw()  # what is running is not lost: it is told before the raise
+                flight.withdraw()  # what is running is not lost: it is told before the raise
                 continue
-            told = self.tell(candidate, run)
-            if told.violation == 0 and math.isfinite(told.value):
-                values.append(self.sign * told.value)
-            bar.step(log.evaluations, optimizer, self.sign)
+            self._tell_in(values, candidate, run, bar)
             if self._reached_target():
-                batch.withdraw()
+                flight.withdraw()
                 break
             if log.stop is not None:
-                batch.withdraw()
-        batch.drain()
-        if failed is not None:
-            raise failed from failed.error if isinstance(failed, ObjectiveError) else None
+                flight.withdraw()
+        flight.drain()
+        self._raise(failed)
         log.told(self._history_row(values, len(candidates)))
-        return self._reason(batch)
+        return self._reason(flight)
 
     def _history_row(self, values: list[float], size: int) -> HistoryRow:
         """What the history says about a generation with these feasible values."""
@@ -233,13 +256,13 @@ class Loop:
             size,
         )
 
-    def _reason(self, batch: Batch) -> Stop | None:
-        """Why to stop after a batch, if there is a reason."""
+    def _reason(self, flight: Flight) -> Stop | None:
+        """Why to stop now, if there is a reason."""
         if self._reached_target():
             return Stop.TARGET
         if self.interrupted:
             return Stop.INTERRUPTED
-        if batch.late:
+        if flight.late:
             return Stop.SECONDS
         if self.log.stop is not None:
             return self.log.stop
@@ -284,104 +307,3 @@ class Loop:
             violation=0.0 if best is None else best.violation,
             history=history,
         )
-
-
-class Batch:
-    """Evaluations of several candidates, begun together.
-
-    The log hears of outcomes as they come; iterating gives them in the candidates' order, whatever ended
-    first, so that results do not depend on timing.
-    """
-
-    def __init__(self, loop: Loop, deadline: float = math.inf) -> None:
-        """After the deadline (of `time.monotonic`) what has not begun is taken back."""
-        self._loop, self._log = loop, loop.log
-        self._deadline = deadline
-        self.late = False
-        self._thread = threading.get_ident()
-        self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()  # from all threads to this one
-        self._candidates: list[Candidate] = []
-        self._evaluator: Evaluator | None = None
-        self._jobs: list[Job] = []
-        self._runs: dict[int, Run] = {}
-        self._open: set[int] = set()  # neither heard of nor taken back
-
-    def begin(self, candidates: list[Candidate], evaluator: Evaluator) -> None:
-        """Begin all of them."""
-        self._candidates, self._evaluator = candidates, evaluator
-
-        def submit(candidate: Candidate) -> Job:
-            return evaluator.submit(candidate, partial(self._begun, candidate))
-
-        try:
-            self._jobs = list(self._log.begin(candidates, submit))
-        except BrokenExecutor as error:
-            raise WorkerError(f"the executor is broken: {error}") from error
-        self._open = set(range(len(candidates)))
-        for i, job in enumerate(self._jobs):
-            job.add_done_callback(partial(self._over, i))
-        if self._loop.interrupted:  # between two batches
-            self.withdraw()
-
-    def __iter__(self) -> Iterator[tuple[Candidate, Run]]:
-        """Wait for each outcome in turn; those taken back are left out."""
-        for i, candidate in enumerate(self._candidates):
-            while i in self._open:
-                self._wait()
-            if i in self._runs:
-                yield candidate, self._runs.pop(i)
-
-    def drain(self) -> None:
-        """Let the log hear of what has ended, also if nobody waits for it any more."""
-        while not self._events.empty():
-            self._events.get()()
-
-    def _wait(self) -> None:
-        remaining = self._deadline - time.monotonic()
-        if remaining <= 0 and not self.late:
-            self.late = True
-            self.withdraw()
-            return
-        try:
-            event = self._events.get(timeout=None if self.late else min(remaining, _LONGEST_WAIT))
-        except Empty:
-            return
-        if self._loop.interrupted:
-            self.withdraw()
-        event()
-
-    def _begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
-        """From any thread: the log hears of it in its own."""
-        event = partial(self._log.begun, candidate, worker, process)
-        if threading.get_ident() == self._thread:
-            event()
-        else:
-            self._events.put(event)
-
-    def _over(self, i: int, job: Job) -> None:
-        """From any thread."""
-        self._events.put(partial(self._done, i))
-
-    def _done(self, i: int) -> None:
-        if i not in self._open:
-            return
-        try:
-            run = self._jobs[i].result()
-        except (CancelledError, Ended):
-            self._open.discard(i)
-            return
-        except BrokenExecutor as error:
-            raise WorkerError(f"the executor is broken: {error}") from error
-        self._open.discard(i)
-        self._log.heard(self._candidates[i], run)
-        self._runs[i] = run
-
-    def wake(self) -> None:
-        """From a signal handler: look whether the loop was interrupted."""
-        self._events.put(self.withdraw)
-
-    def withdraw(self) -> None:
-        """Take back what has not begun."""
-        if self._evaluator is not None:
-            self._evaluator.finish()
-        self._open = {i for i in self._open if not self._jobs[i].cancel()}

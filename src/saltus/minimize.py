@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .asynchronous import AsynchronousOptimizer
 from .evaluation import Objective
 from .loop import Callback, Limits, Loop, Memory, ObjectiveError
 from .optimizer import DEFAULT_STRATEGY, Optimizer
@@ -17,7 +18,7 @@ from .progress import Progress
 from .result import History, Result, Stop
 from .space import PerVariable, Space
 from .variables import Float, Int, Variable
-from .workers import evaluating
+from .workers import evaluating, worker_count
 
 __all__ = ["ObjectiveError", "minimize", "space_from_bounds"]
 
@@ -37,6 +38,7 @@ def minimize(
     seed: int | np.random.Generator | None = None,
     workers: int = 1,
     executor: Executor | None = None,
+    asynchronous: bool = False,
     callback: Callback | None = None,
     progress: bool = False,
     restarts: bool = True,
@@ -65,6 +67,10 @@ def minimize(
         workers: processes for the evaluations, with one BLAS thread each; -1 takes all cores. The
             result does not depend on it. A process that dies is an exception, a WorkerError.
         executor: evaluate there instead: anything with `submit`, such as a Dask executor.
+        asynchronous: wait for nobody: a worker that is free gets a candidate at once, and every outcome
+            counts, however late. It saves time where evaluations take very different times, for some more
+            of them (docs/asynchronous.md); the result then depends on which ends first. With an executor,
+            `workers` says how many evaluations are under way.
         callback: called with an intermediate Result after each generation; it stops the search by
             returning True or raising StopIteration.
         progress: show a bar (needs tqdm: `pip install saltus[progress]`).
@@ -76,7 +82,7 @@ def minimize(
             no bound.
         integrality: True for each variable that is an integer.
 
-    The same seed gives the same result, with any number of workers.
+    The same seed gives the same result, with any number of workers (unless `asynchronous`).
     """
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
@@ -88,7 +94,7 @@ def minimize(
         space = space_from_bounds(bounds, integrality)
     elif integrality is not None:
         raise TypeError("integrality goes with bounds; a space says which variables are integers")
-    optimizer = Optimizer(
+    optimizer = (AsynchronousOptimizer if asynchronous else Optimizer)(
         space,
         strategy=strategy,
         population=population,
@@ -106,8 +112,10 @@ def minimize(
 
     with ExitStack() as stack:
         bar = stack.enter_context(Progress(loop.budget if progress else None))
-        evaluator = stack.enter_context(evaluating(fun, workers, executor))
-        stop = loop.run(evaluator, stopping(callback, result), bar)
+        width = worker_count(workers) if asynchronous else None
+        alone = 1 if asynchronous and executor is not None else workers  # the width is not for `evaluating`
+        evaluator = stack.enter_context(evaluating(fun, alone, executor))
+        stop = loop.run(evaluator, stopping(callback, result), bar, width)
     return result(stop)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
@@ -94,14 +94,14 @@ class Optimizer:
         When all candidates of the generation are asked, the list is shorter than k, or empty, until every
         value of the generation has been told.
         """
-        if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-            raise ValueError(f"ask takes a positive whole number, or nothing, got {k!r}")
+        if k is not None:
+            k = checked_count(k)
         g = self._generation
         if g is None:
             self._search.draw(self._rng)
             g = self._generation = self._spread()
         first, size = g.asked, len(g.candidates)
-        g.asked = size if k is None else min(first + int(k), size)
+        g.asked = size if k is None else min(first + k, size)
         return g.candidates[first : g.asked]
 
     def _spread(self) -> Generation:
@@ -150,9 +150,9 @@ class Optimizer:
             candidates, values = [candidates], [values]
             violation = None if violation is None else [violation]
         g, indices = self._located(candidates)
-        numbers = _numbers("value", values, len(indices))
+        numbers = as_numbers("value", values, len(indices))
         if violation is not None:
-            amounts = [max(v, 0.0) for v in _numbers("violation", violation, len(indices))]
+            amounts = [max(v, 0.0) for v in as_numbers("violation", violation, len(indices))]
             if any(amounts):
                 g.violations = g.violations or [0.0] * len(g.candidates)
                 for i, amount in zip(indices, amounts, strict=True):
@@ -160,8 +160,8 @@ class Optimizer:
         for i, value in zip(indices, numbers, strict=True):
             g.values[i] = value
         g.missing.difference_update(indices)
-        self._note(g, indices)
-        self.evaluations += len(indices)
+        violations = [g.violations[i] for i in indices] if g.violations else [0.0] * len(indices)
+        self._note([g.first_id + i for i in indices], numbers, violations, lambda id: g.x[id - g.first_id])
         if not g.missing:
             self._advance(g)
 
@@ -187,28 +187,33 @@ class Optimizer:
             raise ValueError("tell takes at least one candidate, got none")
         return g, indices
 
-    def _note(self, g: Generation, indices: list[int]) -> None:
-        """Keep the best; of equals the first asked, so that the order of telling does not matter."""
+    def _note(
+        self,
+        ids: Sequence[int],
+        values: Sequence[float],
+        violations: Sequence[float],
+        x: Callable[[int], FloatArray],
+    ) -> None:
+        """Count, and keep the best; of equals the first asked: the order of telling does not matter."""
+        self.evaluations += len(ids)
         best = self.best
         key = (math.inf, math.inf, 0)
         if best is not None:
             key = (best.violation, best.value if math.isfinite(best.value) else math.inf, best.id)
         winner = None
-        for i in indices:
-            value = g.values[i]
-            violation = g.violations[i] if g.violations else 0.0
+        for id, value, violation in zip(ids, values, violations, strict=True):
             if not violation and key[1] < value < math.inf and not key[0]:
                 continue  # feasible, and worse than a feasible best: the common case
             if not (math.isfinite(value) if violation == 0 else violation < math.inf):
                 self.failures += 1
                 continue
-            own = (violation, value if math.isfinite(value) else math.inf, g.first_id + i)
+            own = (violation, value if math.isfinite(value) else math.inf, id)
             if own < key:
-                key, winner = own, i
+                key, winner = own, value
         if winner is not None:
-            x = g.x[winner].copy()  # from our own record: who evaluates may write into params
-            x.setflags(write=False)
-            self.best = Best(key[2], g.values[winner], key[0], x, self._frame)
+            numbers = x(key[2]).copy()  # from our own record: who evaluates may write into params
+            numbers.setflags(write=False)
+            self.best = Best(key[2], winner, key[0], numbers, self._frame)
 
     def _advance(self, g: Generation) -> None:
         """A generation is complete: let the search learn from it."""
@@ -269,10 +274,10 @@ class Optimizer:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy: the state and the space."""
-        return Optimizer.restore, (self.state(), self.space)
+        return type(self).restore, (self.state(), self.space)
 
     @classmethod
-    def restore(cls, state: Mapping[str, Any], space: Space | None = None) -> Optimizer:
+    def restore(cls, state: Mapping[str, Any], space: Space | None = None) -> Self:
         """The optimizer whose `state()` this is; what was asked and not told is in `pending`.
 
         The state describes the space too, with values of an Ordinal as plain ints and floats. If they were
@@ -284,7 +289,7 @@ class Optimizer:
             raise ValueError(f"not a state of a Saltus optimizer: {error!r}") from error
 
     @classmethod
-    def _restored(cls, packed: Mapping[str, Any], space: Space | None) -> Optimizer:
+    def _restored(cls, packed: Mapping[str, Any], space: Space | None) -> Self:
         if packed.get("format") != _FORMAT:
             raise ValueError(f"state: this version reads format {_FORMAT}, got {packed.get('format')!r}")
         state = plain.unpack(dict(packed), SAVED)
@@ -316,6 +321,13 @@ class Optimizer:
         return self
 
 
+def checked_count(k: Any) -> int:
+    """How many candidates are asked for."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"ask takes a positive whole number, or nothing, got {k!r}")
+    return int(k)
+
+
 def _checked_population(population: Any, mirrored: bool) -> int:
     rule = "even and at least 4" if mirrored else "at least 4"
     whole = isinstance(population, int | np.integer) and not isinstance(population, bool)
@@ -333,7 +345,7 @@ def _checked_margin(margin: Any) -> float | None:
     return float(margin)
 
 
-def _numbers(what: str, given: Any, count: int) -> list[float]:
+def as_numbers(what: str, given: Any, count: int) -> list[float]:
     """A list of floats of that length, or an error that says what was there instead."""
     try:
         numbers = [as_number(what, v) for v in given]

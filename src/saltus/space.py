@@ -203,6 +203,18 @@ class Frame:
         internal = [variables[i].to_internal(float(numbers[i])) for i in self._order]
         return self._to_coordinates(np.array(internal))
 
+    def numbers_of(self, params: Params) -> FloatArray:
+        """One point in the user's order and units, from what the objective gets."""
+        if self.space.names is None:
+            return np.array(params, dtype=np.float64)
+        return np.array([float(params[name]) for name in self.space.names])
+
+    def located(self, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Internal coordinates of one point, NaN for its integers, and their plateaus."""
+        x = self.encode(numbers)
+        x[self.n_co :] = np.nan
+        return x, self._values.plateau(numbers[self._discrete])
+
     def params_of(self, numbers: FloatArray) -> Params:
         """A point as the objective gets it, from its numbers in the user's order and units."""
         plateaus = self._values.plateau(numbers[None, self._discrete])

@@ -17,11 +17,11 @@ from ..stopping import RunLog
 from ..strategy import STRATEGIES as SINGLE
 from ..strategy import FloatArray, cmaes, dxnesic, scaled
 from ..strategy.leap import Boundary
-from .points import Batch, Domain, Point, Told
+from .points import Batch, Domain, Mask, Point, Told
 from .saltus import Saltus
 from .single import Single
 
-__all__ = ["SAVED", "STRATEGIES", "Batch", "Domain", "Point", "Search", "Told", "begin", "mirrored"]
+__all__ = ["SAVED", "STRATEGIES", "Batch", "Domain", "Mask", "Point", "Search", "Told", "begin", "mirrored"]
 
 STRATEGIES = ("saltus", *SINGLE)
 # what a state may hold besides plain data
@@ -46,6 +46,31 @@ class Search(Protocol):
 
     def take(self, told: Told, rng: np.random.Generator) -> None:
         """Learn from the outcome of the batch."""
+
+    @property
+    def focus(self) -> object:
+        """What the batches are for at present: another object when that changes."""
+
+    def spare(self, k: int, rng: np.random.Generator) -> Batch | None:
+        """Asynchronously: further points, the k-th few, for who is free while the batch is on its way."""
+
+    def enough(self, told: Told, known: Mask, others: int) -> int | None:
+        """Asynchronously: how many others to take the batch with, or None: too little of it is known."""
+
+    def take_some(
+        self, told: Told, known: Mask, others: Told, extra: np.random.Generator, rng: np.random.Generator
+    ) -> None:
+        """Asynchronously: learn from what is known of the batch and its spares, and from other points.
+
+        Integer coordinates of others may be NaN: then only their plateaus are known. What is random about
+        that is drawn from `extra`.
+        """
+
+    def welcomes(self, plateaus: FloatArray) -> bool:
+        """Asynchronously: whether a point with these integers can be one of the others."""
+
+    def hear(self, point: Point) -> None:
+        """Asynchronously: the outcome of a point that is not welcome."""
 
     def restart(self, rng: np.random.Generator) -> None:
         """Begin another run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from .. import plain
 from ..stopping import LARGEST_SD
 from ..strategy import FloatArray, Integers, rank, scaled
 from .piece import Piece
-from .points import Point, Told
+from .points import Batch, Mask, Point, Told
 
 VIOLATED_SHARE = 0.7  # of a generation: the price of a violation rises above this, and falls below, ...
 PRICE_PACE = 0.3  # ... by this much for each generation, in logarithms
@@ -65,6 +66,32 @@ class GaussianPiece(Piece):
         else:
             self.price *= math.exp(PRICE_PACE * (share - VIOLATED_SHARE))
         return values + self.price * violations, None
+
+    def spare(self, k: int, rng: np.random.Generator) -> Batch | None:
+        """One more pair of the same Gaussian."""
+        z = rng.standard_normal((1, self.constants.N))
+        return self._batch(scaled.spread(self.constants, self.gaussian, z).x)
+
+    def enough(self, told: Told, known: Mask, others: int) -> int | None:
+        """As many as a generation, whichever they are."""
+        needed = self.population - int(np.count_nonzero(known))
+        return needed if needed <= others else None
+
+    def take_some(self, told: Told, known: Mask, others: Told, rng: np.random.Generator) -> None:
+        """Learn from points of this Gaussian and of older ones as if all were of this one."""
+        if known.all() and len(known) == self.population:
+            self.take(told)  # as it was drawn
+            return
+        all_of_them = told.part(known).beside(others)
+        x, plateaus = all_of_them.batch
+        g = self.gaussian
+        x = self.integers.imagined(x[:, : self.constants.N], plateaus, g.m, g.sd, rng)
+        self._cloud = scaled.placed(self.constants, g, x)
+        self.take(all_of_them)
+
+    @abstractmethod
+    def _batch(self, x: FloatArray) -> Batch:
+        """Points of the Gaussian with their integers."""
 
     @property
     def diverged(self) -> bool:

@@ -64,8 +64,14 @@ class MixedRun(GaussianPiece):
 
     def batch(self) -> Batch:
         """The next generation."""
-        x = self._spread()
+        return self._batch(self._spread())
+
+    def _batch(self, x: FloatArray) -> Batch:
         return Batch(x, self.domain.lattice.plateau(x[:, self.domain.first :]))
+
+    def welcomes(self, plateaus: FloatArray) -> bool:
+        """Any point."""
+        return True
 
     def take(self, told: Told) -> None:
         """Learn from a generation."""

@@ -16,7 +16,7 @@ from .. import plain
 from ..stopping import SMALLEST_SD
 from ..strategy import FloatArray
 from .piece import Piece
-from .points import Batch, Domain, Key, Point, Told
+from .points import Batch, Domain, Key, Mask, Point, Told
 
 FIRST_RADIUS = 4.0  # longest first step, in standard deviations
 FIRST_DIFFERENCES = 0.5  # likewise
@@ -106,9 +106,28 @@ class Newton(Piece):
             rows = self.trial + np.concatenate((middle, arms, -arms))
         return self.domain.batch(rows, self.start.plateaus[None, :])
 
+    def enough(self, told: Told, known: Mask, others: int) -> int | None:
+        """The trial point and one side of every axis, once the curvature is known."""
+        if self.crossing or self.steps == 0:
+            return super().enough(told, known, others)
+        n = len(self.h)
+        return 0 if known[0] and (known[1 : n + 1] | known[n + 1 :]).all() else None
+
+    def take_some(self, told: Told, known: Mask, others: Told, rng: np.random.Generator) -> None:
+        """A side that is not known follows from the one opposite and the curvature measured last."""
+        if not known.all():
+            n, values = len(self.h), told.values
+            opposite = np.concatenate((values[:1], values[n + 1 :], values[1 : n + 1]))
+            bend = np.concatenate(([0.0], np.tile(self.bends * self.h**2, 2)))
+            told = told._replace(values=np.where(known, values, 2 * values[0] - opposite + bend))
+        self._take(told, known)
+
     def take(self, told: Told) -> None:
         """Build the model and take its step, or reject the last one."""
-        found = told.best()
+        self._take(told, np.full(len(told.values), True))
+
+    def _take(self, told: Told, known: Mask) -> None:
+        found = told.part(known).best()
         if not self.best.key <= found.key:  # also if the value of the first point is not known
             self.best = found
         if not told.clean or self.start.violation > 0:
@@ -118,7 +137,7 @@ class Newton(Piece):
             if self.crossing:
                 self._cross(told.values)
             else:
-                self._probe(told)
+                self._probe(told, known)
 
     def _give_up(self) -> None:
         self.failed = self.done = True
@@ -132,13 +151,15 @@ class Newton(Piece):
         self.crossing, self.crossed = False, True
         self._propose()
 
-    def _probe(self, told: Told) -> None:
+    def _probe(self, told: Told, evaluated: Mask) -> None:
         """Accept the best point of the batch as the new centre, or go back and look nearer."""
         n, known = len(self.h), self._known
         values = np.concatenate(([self.start.value], told.values)) if known else told.values
         value, up, down = float(values[0]), values[1 : n + 1], values[n + 1 :]
         gradient = (up - down) / (2 * self.h)
         first = int(values.argmin())
+        if not evaluated.all():  # then the value of the trial point is not known from before
+            first = int(np.where(evaluated, values, math.inf).argmin())
         good = self.steps == 0 or GOOD[0] < (self.centre.value - value) / self.promised < GOOD[1]
         if self.steps == 1 and not good and self.crossed and not self.borrowed:
             self._give_up()  # the first step that is worth its name must show that this is a model at all

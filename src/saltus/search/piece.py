@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import plain
 from ..strategy import FloatArray
-from .points import Batch, Domain, Point, Told
+from .points import Batch, Domain, Mask, Point, Told
 
 
 class Piece(ABC):
@@ -38,6 +38,25 @@ class Piece(ABC):
     @abstractmethod
     def where(self) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviations of where it is looking."""
+
+    def spare(self, k: int, rng: np.random.Generator) -> Batch | None:
+        """Asynchronously: further points, the k-th few, for who is free while the batch is on its way."""
+        return None
+
+    def enough(self, told: Told, known: Mask, others: int) -> int | None:
+        """Asynchronously: None if it cannot go on yet with what is known of the batch and of its spares.
+
+        Else how many other points it takes besides, of those that were told and that it `welcomes`.
+        """
+        return 0 if known.all() else None
+
+    def take_some(self, told: Told, known: Mask, others: Told, rng: np.random.Generator) -> None:
+        """Asynchronously: learn from what is known, when it is enough."""
+        self.take(told)
+
+    def welcomes(self, plateaus: FloatArray) -> bool:
+        """Asynchronously: whether a point with these integers, from elsewhere, can teach it something."""
+        return False
 
     def _prepare(self) -> None:  # noqa: B027  # most pieces have nothing to prepare
         """Make what is not saved."""

@@ -10,9 +10,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..strategy import FloatArray, Lattice
 
+Mask = NDArray[np.bool_]
 Key = tuple[float, float]  # violation and value: the smaller, the better
 WORST: Key = (math.inf, math.inf)
 
@@ -71,15 +73,27 @@ class Told(NamedTuple):
         """The best point."""
         return self.point(self.first())
 
-    def part(self, rows: slice) -> Told:
+    def part(self, rows: slice | Mask) -> Told:
         """The outcome of some of the points."""
         violations = None if self.violations is None else self.violations[rows]
         return Told(Batch(self.batch.x[rows], self.batch.plateaus[rows]), self.values[rows], violations)
+
+    def beside(self, other: Told) -> Told:
+        """Both outcomes, one after the other."""
+        violations = None
+        if self.violations is not None or other.violations is not None:
+            violations = np.concatenate([_or_zero(told) for told in (self, other)])
+        batch = Batch(*(np.concatenate(both) for both in zip(self.batch, other.batch, strict=True)))
+        return Told(batch, np.concatenate((self.values, other.values)), violations)
 
     @property
     def clean(self) -> bool:
         """Whether every point has a value and violates nothing."""
         return self.violations is None and bool(np.isfinite(self.values).all())
+
+
+def _or_zero(told: Told) -> FloatArray:
+    return np.zeros(len(told.values)) if told.violations is None else told.violations
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,14 @@ class Polish(GaussianPiece):
 
     def batch(self) -> Batch:
         """The next generation."""
-        return self.domain.batch(self._spread(), self.start.plateaus[None, :])
+        return self._batch(self._spread())
+
+    def _batch(self, x: FloatArray) -> Batch:
+        return self.domain.batch(x, self.start.plateaus[None, :])
+
+    def welcomes(self, plateaus: FloatArray) -> bool:
+        """Points with the same integers."""
+        return bool(np.array_equal(plateaus, self.start.plateaus))
 
     def take(self, told: Told) -> None:
         """Learn from a generation."""

@@ -17,7 +17,8 @@ from ..strategy import FloatArray
 from .descent import Descent
 from .lines import Lines
 from .mixed import MixedRun
-from .points import Batch, Domain, Point, Told
+from .piece import Piece
+from .points import Batch, Domain, Mask, Point, Told
 
 GLOBAL_SHARE = 0.4  # evaluations of global runs, relative to local ones ...
 PER_FAILURE = 0.1  # ... and how much more for each local run that has failed since the last success
@@ -47,6 +48,7 @@ class Saltus:
         self.default = self.large = population
         self.margin, self.exact, self.without = margin, exact, without
         self.incumbent: Point | None = None  # the best end of a descent
+        self.stray: Point | None = None  # asynchronously: the best that came too late for its batch
         self.spent = dict.fromkeys(KINDS, 0)  # evaluations
         self.kind = "small"
         self.failures = 0  # local runs in a row that found nothing better
@@ -70,14 +72,50 @@ class Saltus:
 
     def take(self, told: Told, rng: np.random.Generator) -> None:
         """Learn from the outcome of the batch."""
-        self.spent[self.kind] += len(told.values)
         self.descent.piece.take(told)
+        self._advance(len(told.values), rng)
+
+    def _advance(self, evaluations: int, rng: np.random.Generator) -> None:
+        self.spent[self.kind] += evaluations
         self.descent.advance(rng)
         if self.descent.over:
             self._note(self.descent.piece.best)
 
+    @property
+    def focus(self) -> Piece:
+        """What the batches are for at present."""
+        return self.descent.piece
+
+    def spare(self, k: int, rng: np.random.Generator) -> Batch | None:
+        """Further points beside the batch."""
+        return self.focus.spare(k, rng)
+
+    def enough(self, told: Told, known: Mask, others: int) -> int | None:
+        """How many others the batch can be taken with, or None."""
+        return self.focus.enough(told, known, others)
+
+    def take_some(
+        self, told: Told, known: Mask, others: Told, extra: np.random.Generator, rng: np.random.Generator
+    ) -> None:
+        """Learn from what is known."""
+        self.focus.take_some(told, known, others, extra)
+        self._advance(int(np.count_nonzero(known)) + len(others.values), rng)
+
+    def welcomes(self, plateaus: FloatArray) -> bool:
+        """Whether a point of another batch, or of nobody's, can be one of the others."""
+        return self.focus.welcomes(plateaus)
+
+    def hear(self, point: Point) -> None:
+        """A point that is not welcome: it may be the best all the same."""
+        self.spent[self.kind] += 1
+        if self.stray is None or point.key < self.stray.key:
+            self.stray = point
+
     def _note(self, point: Point) -> None:
-        """A descent is over, at this point."""
+        """A descent is over, at this point; a better one may have come from elsewhere meanwhile."""
+        if self.stray is not None and self.stray.key < point.key:
+            point = self.stray
+        self.stray = None
         before = self.incumbent
         better = before is None or point.key < before.key
         if better:
@@ -147,6 +185,7 @@ class Saltus:
             "default": self.default,
             "large": self.large,
             "incumbent": self.incumbent,
+            "stray": self.stray,
             "spent": self.spent,
             "kind": self.kind,
             "failures": self.failures,
@@ -159,7 +198,8 @@ class Saltus:
         """Go on as the search whose state this is."""
         for name in ("default", "large", "failures", "restarts"):
             setattr(self, name, int(state[name]))
-        self.incumbent, self.kind = state["incumbent"], {kind: kind for kind in KINDS}[state["kind"]]
+        self.incumbent, self.stray = state["incumbent"], state.get("stray")
+        self.kind = {kind: kind for kind in KINDS}[state["kind"]]
         self.spent = {kind: int(state["spent"][kind]) for kind in KINDS}
         self.stop = None if state["stop"] is None else Stop[state["stop"]]
         self.descent = Descent.restored(self.domain, self.default, self.without, state["descent"])

@@ -10,7 +10,7 @@ from .. import plain
 from ..result import Stop
 from ..stopping import RunLog, stop_reason
 from ..strategy import FloatArray, Integers, Strategy, rank
-from .points import Batch, Domain, Told
+from .points import Batch, Domain, Mask, Point, Told
 
 
 class Single:
@@ -51,8 +51,43 @@ class Single:
     def batch(self) -> Batch:
         """The next generation."""
         self._cloud = self.core.spread(self.constants, self.gaussian, self.z)
-        g = self.gaussian
-        return Batch(self._cloud.x, self.integers.plateaus(g.memory, g.m, self._cloud.x))
+        return self._batch(self._cloud.x)
+
+    def _batch(self, x: FloatArray) -> Batch:
+        return Batch(x, self.integers.plateaus(self.gaussian.memory, self.gaussian.m, x))
+
+    @property
+    def focus(self) -> object:
+        """The run."""
+        return self.constants
+
+    def spare(self, k: int, rng: np.random.Generator) -> Batch | None:
+        """One more candidate of the same Gaussian, or pair of them."""
+        z = self.core.draw(self.constants, rng)[:1]
+        return self._batch(self.core.spread(self.constants, self.gaussian, z).x)
+
+    def enough(self, told: Told, known: Mask, others: int) -> int | None:
+        """As many as a generation, whichever they are."""
+        needed = self.population - int(np.count_nonzero(known))
+        return needed if needed <= others else None
+
+    def take_some(
+        self, told: Told, known: Mask, others: Told, extra: np.random.Generator, rng: np.random.Generator
+    ) -> None:
+        """Learn from points of this Gaussian and of others as if all were of this one."""
+        if not known.all() or len(known) > self.population:
+            told = told.part(known).beside(others)
+            g = self.gaussian
+            x = self.integers.imagined(*told.batch, g.m, g.sd, extra)
+            self._cloud = self.core.placed(self.constants, g, x)
+        self.take(told, rng)
+
+    def welcomes(self, plateaus: FloatArray) -> bool:
+        """Any point."""
+        return True
+
+    def hear(self, point: Point) -> None:
+        """Nothing: the optimizer knows the best point."""
 
     def take(self, told: Told, rng: np.random.Generator) -> None:
         """Rank the generation and update the Gaussian."""

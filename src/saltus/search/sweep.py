@@ -6,7 +6,7 @@ import numpy as np
 
 from ..strategy import FloatArray
 from .piece import Piece, at_rest
-from .points import Batch, Domain, Point, Told
+from .points import Batch, Domain, Mask, Point, Told
 
 ALL_VALUES = 16  # up to so many values all are tried; of more, those 1, 2, 4, ... plateaus away
 
@@ -31,20 +31,51 @@ class Sweep(Piece):
 
     def batch(self) -> Batch:
         """All other values of the next integers."""
-        here = self.best.plateaus
+        size = 0
+        for count, j in enumerate(self.queue):
+            size += len(self._values(j))
+            if count and size > self.population:
+                return self._changed(self.queue[:count])
+        return self._changed(self.queue)
+
+    def _values(self, j: int) -> list[float]:
+        return other_values(float(self.best.plateaus[j]), float(self.domain.lattice.last[j]))
+
+    def _changed(self, integers: list[int]) -> Batch:
+        """All other values of these integers, one at a time."""
         rows: list[FloatArray] = []
-        for j in self.queue:
-            values = other_values(float(here[j]), float(self.domain.lattice.last[j]))
-            if rows and len(rows) + len(values) > self.population:
-                break
-            changed = np.tile(here, (len(values), 1))
+        for j in integers:
+            values = self._values(j)
+            changed = np.tile(self.best.plateaus, (len(values), 1))
             changed[:, j] = values
             rows.extend(changed)
         return self.domain.batch(self.best.x[None, : self.domain.first], np.array(rows))
 
+    def spare(self, k: int, rng: np.random.Generator) -> Batch | None:
+        """The next integers: they would come anyway if nothing is better before."""
+        j = len(set(self._which(self.batch()))) + k
+        return self._changed([self.queue[j]]) if j < len(self.queue) else None
+
+    def enough(self, told: Told, known: Mask, others: int) -> int | None:
+        """Everything, or anything that is better."""
+        better = known.any() and told.part(known).best().key < self.best.key
+        return 0 if better or known.all() else None
+
+    def take_some(self, told: Told, known: Mask, others: Told, rng: np.random.Generator) -> None:
+        """Integers of which not all values are known stay in line."""
+        changed = np.array(self._which(told.batch))
+        self.take(told.part(known))
+        self.queue += [j for j in dict.fromkeys(changed[~known].tolist()) if j not in self.queue]
+        self.done = not self.queue
+
+    def _which(self, batch: Batch) -> list[int]:
+        """The integer that each point changes."""
+        changed: list[int] = (batch.plateaus != self.best.plateaus).argmax(axis=1).tolist()
+        return changed
+
     def take(self, told: Told) -> None:
         """Move to the best value, if it is better than the present one."""
-        changed = (told.batch.plateaus != self.best.plateaus).argmax(axis=1).tolist()
+        changed = self._which(told.batch)
         first = told.first()
         if not told.key(first) < self.best.key:
             self.queue = [j for j in self.queue if j not in changed]

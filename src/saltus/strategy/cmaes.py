@@ -16,7 +16,7 @@ import numpy as np
 
 from .integers import Integers
 from .lattice import FloatArray
-from .linalg import eigh, row_norms2
+from .linalg import eigh, row_norms2, shortening
 from .ranking import Ranking
 
 MIRRORED = False
@@ -133,6 +133,14 @@ def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
     """The candidates of a generation."""
     y = (z * np.sqrt(s.axes)) @ s.V.T  # eq. 39
     return Cloud(z, y, s.m + s.sigma * y)  # eq. 40
+
+
+def placed(c: Constants, s: State, x: FloatArray) -> Cloud:
+    """Points from anywhere as a generation of the present Gaussian."""
+    y = (x - s.m) / s.sigma
+    z = y @ s.V / np.sqrt(s.axes)
+    share = shortening(z)
+    return Cloud(z * share, y * share, x)
 
 
 def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:

@@ -18,7 +18,7 @@ import numpy as np
 
 from .integers import Integers
 from .lattice import FloatArray
-from .linalg import eigh, expm1_factors, expm1_symmetric, row_norms2
+from .linalg import eigh, expm1_factors, expm1_symmetric, row_norms2, shortening
 from .ranking import Ranking
 
 MIRRORED = True  # candidates come in pairs m +- sigma B z: the population is even
@@ -90,7 +90,10 @@ class State(NamedTuple):
 
 
 class Cloud(NamedTuple):
-    """A generation: the drawn half of z, the same in the axes of V and through B, and all points x."""
+    """A generation: the drawn half of z, the same in the axes of V and through B, and all points x.
+
+    Of a generation that is not mirrored, z are all of them.
+    """
 
     z: FloatArray
     along_axes: FloatArray
@@ -100,8 +103,7 @@ class Cloud(NamedTuple):
     @property
     def distances(self) -> FloatArray:
         """||z|| of every candidate."""
-        half = np.sqrt(row_norms2(self.z))
-        return np.concatenate((half, half))
+        return np.tile(np.sqrt(row_norms2(self.z)), len(self.x) // len(self.z))
 
 
 @cache
@@ -186,6 +188,19 @@ def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
     return Cloud(z, along_axes, y, x)
 
 
+def placed(c: HasSize, s: State, x: FloatArray) -> Cloud:
+    """Points from anywhere as a generation, not mirrored, of the present Gaussian."""
+    return from_steps(s, (x - s.m) / s.sigma, x)
+
+
+def from_steps(s: Any, y: FloatArray, x: FloatArray) -> Cloud:
+    """A generation from its y, as far as that goes: no z is longer than a rare one."""
+    along_axes = y @ s.V
+    z = np.linalg.solve(s.W, along_axes.T).T
+    share = shortening(z)
+    return Cloud(z * share, along_axes * share, y * share, x)
+
+
 def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
     """Lines 9 to 36 of Algorithm 1."""
     signal = weigh(c, s, cloud.z, ranking)  # l. 9-10
@@ -233,18 +248,23 @@ class Signal(NamedTuple):
 
 def weigh(c: Constants, s: Any, z: FloatArray, ranking: Ranking) -> Signal:
     """Lines 9 and 10: the evolution path, the phase that its length tells, and the weights of the phase."""
-    half = len(z)
     w = ranking.weighted(c.w_rank)  # instead of sorting the candidates
-    difference = w[:half] - w[half:]  # mirrored: z_{half + i} = -z_i
+    difference, pair = _per_z(w, len(z))
     p_sigma = (1 - c.c_sigma) * s.p_sigma + c.path_gain * (difference @ z)  # l. 9
     gram = z @ z.T
     path_length = math.sqrt(p_sigma @ p_sigma)
     long_paths = s.long_paths + 1 if path_length >= c.epsilon else 0
     phase = _phase(c, path_length, long_paths)
     if phase is Phase.MOVE:
-        w = _distance_weights(c, gram, ranking)  # l. 10
-        difference = w[:half] - w[half:]
-    return Signal(phase, p_sigma, long_paths, gram, difference, w[:half] + w[half:])
+        difference, pair = _per_z(_distance_weights(c, gram, ranking), len(z))  # l. 10
+    return Signal(phase, p_sigma, long_paths, gram, difference, pair)
+
+
+def _per_z(w: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Weights of z in first and second moments, from those of the candidates."""
+    if len(w) == count:
+        return w, w
+    return w[:count] - w[count:], w[:count] + w[count:]  # mirrored: z_{count + i} = -z_i
 
 
 def expansion(c: Constants, gamma: float, growth: FloatArray) -> float:
@@ -272,7 +292,7 @@ def _distance_weights(c: Constants, gram: FloatArray, ranking: Ranking) -> Float
     distance = np.sqrt(gram.diagonal())  # ||z|| of each pair
     factor = np.exp(alpha * (distance - c.epsilon))  # relative to a typical ||z||: no overflow
     w = ranking.weighted(c.w_hat)
-    w.reshape(2, -1)[:] *= factor
+    w.reshape(-1, len(factor))[:] *= factor
     w /= np.add.reduce(w)
     w -= 1.0 / c.population
     return w
@@ -295,7 +315,8 @@ def exponential_step(
     """W exp(Z^T diag(a) Z - trace I), and the diagonal of B B^T after the same step."""
     z = cloud.z
     shrink = math.exp(-trace)
-    if 2 * len(z) > z.shape[1]:  # population > N: the N x N exponential is the cheaper and safer one
+    mirrored = len(z) < len(cloud.x)  # if not, both of a pair may be there, and z are not independent
+    if 2 * len(z) > z.shape[1] or not mirrored:  # population > N: the N x N exponential is cheaper and safer
         W = shrink * (s.W + s.W @ expm1_symmetric((z.T * a) @ z))
         return W, row_norms2(s.V @ W)
     T, e = expm1_factors(a, gram)

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from .lattice import FloatArray, Lattice
 from .leap import quantile, resolution
 from .rounding import Round
+
+_TINY = 1e-300  # a plateau less probable than this is as good as out of reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,31 @@ class Integers:
         x = x[:, self.first :]
         inside = np.minimum(np.maximum(x, self.lattice.low), self.lattice.high)
         return np.asarray(np.abs(x - inside).sum(axis=1))
+
+    def imagined(
+        self, x: FloatArray, plateaus: FloatArray, m: FloatArray, sd: FloatArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Points with the integer coordinates that are not known (NaN) drawn from the Gaussian, each within
+        its plateau: a point that someone else has chosen has a value there and no coordinate.
+        """
+        i = self.first
+        unknown = np.isnan(x[:, i:])
+        if not unknown.any():
+            return x
+        lattice, m, sd = self.lattice, m[i:], sd[i:]
+        low = np.where(plateaus > 0, lattice.threshold(np.maximum(plateaus - 1.0, 0.0)), -np.inf)
+        high = np.where(
+            plateaus < lattice.last, lattice.threshold(np.minimum(plateaus, lattice.last - 1.0)), np.inf
+        )
+        a, b = (low - m) / sd, (high - m) / sd
+        above = a > 0  # mirrored into the lower tail, where probabilities near 0 have all their digits
+        a, b = np.where(above, -b, a), np.where(above, -a, b)
+        p, q = ndtr(a), ndtr(b)
+        z = ndtri(p + rng.random(a.shape) * (q - p))
+        z = np.clip(np.where(q - p > _TINY, z, np.where(b < 0, b, a)), a, b)
+        x = x.copy()
+        x[:, i:] = np.where(unknown, m + sd * np.where(above, -z, z), x[:, i:])
+        return x
 
     def biased(self, memory: Any, m: FloatArray, step: FloatArray) -> FloatArray:
         """The step of the mean, lengthened where the treatment says so."""

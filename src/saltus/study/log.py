@@ -15,7 +15,7 @@ import numpy as np
 
 from ..candidates import Candidate
 from ..evaluation import EvaluationError, Outcome, Run
-from ..loop import HistoryRow
+from ..flight import HistoryRow
 from ..optimizer import Optimizer
 from ..processes import identity
 from ..result import Stop

@@ -1,0 +1,339 @@
+"""Ask and tell without a barrier: there is always a candidate, and every outcome counts, however late.
+
+The batch of a search is taken as soon as enough of it is known. Until then a free worker gets a spare: one
+more point of the same kind, or a second attempt at what is missing. A Gaussian learns from as many outcomes
+as a generation has, from whichever of its predecessors they come. With one worker nothing is late, nothing is
+spare, and the candidates are those of the `Optimizer`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from . import plain
+from .candidates import Candidate
+from .optimizer import Optimizer, as_numbers, checked_count
+from .search import Batch, Mask, Point, Search, Told
+from .space import Params, Space
+from .strategy import FloatArray
+
+
+class Flying(NamedTuple):
+    """A point that was asked in a batch that is over, and not told yet."""
+
+    x: FloatArray
+    plateaus: FloatArray
+    generation: int
+
+
+Other = tuple[FloatArray, FloatArray, float, float]  # x, plateaus, value, violation
+
+
+class Open:
+    """The batch that is on its way and its spares: places, of which each may be told once."""
+
+    def __init__(self, search: Search, first_id: int, key: int) -> None:
+        """All that is random about spares follows from the key."""
+        self._search, self._key = search, key
+        self.first_id = first_id
+        self.batch: Batch = search.batch()
+        self.size = len(self.batch.x)
+        self.spares = 0  # groups of them
+        self.complete = False  # there are no more spares
+        self.values = np.full(self.size, np.nan)
+        self.violations = np.zeros(self.size)
+        self.known = np.zeros(self.size, dtype=bool)
+        self.places: dict[int, int] = {}  # of the candidates that were asked ...
+        self.heard: set[int] = set()  # ... and those of them that were told
+
+    @property
+    def asked(self) -> set[int]:
+        """Places that were asked."""
+        return set(self.places.values())
+
+    def randomness(self, k: int) -> np.random.Generator:
+        """For the k-th group of spares; -1 for what is random about learning."""
+        return np.random.default_rng([self._key, k + 1])
+
+    def has(self, place: int) -> bool:
+        """Whether there is such a place, if need be as a spare."""
+        while place >= len(self.known) and not self.complete:
+            more = self._search.spare(self.spares, self.randomness(self.spares))
+            if more is None:
+                self.complete = True
+                break
+            self.spares += 1
+            count = len(more.x)
+            self.batch = Batch(*(np.concatenate(both) for both in zip(self.batch, more, strict=True)))
+            self.values = np.concatenate((self.values, np.full(count, np.nan)))
+            self.violations = np.concatenate((self.violations, np.zeros(count)))
+            self.known = np.concatenate((self.known, np.zeros(count, dtype=bool)))
+        return place < len(self.known)
+
+    def second_attempt(self) -> int:
+        """The place that has been asked least often, of those that are missing."""
+        asked = Counter(self.places.values())
+        return min(np.flatnonzero(~self.known).tolist(), key=lambda place: (asked[place], place))
+
+    def state(self) -> dict[str, Any]:
+        """What `restored` needs, for `plain.pack`."""
+        names = ("first_id", "values", "violations", "known")
+        return {name: getattr(self, name) for name in names} | {
+            "key": self._key,
+            "places": [list(pair) for pair in self.places.items()],
+            "heard": sorted(self.heard),
+        }
+
+    @classmethod
+    def restored(cls, search: Search, state: Mapping[str, Any]) -> Open:
+        """The batch whose state this is."""
+        self = cls(search, int(state["first_id"]), int(state["key"]))
+        count = len(state["known"])
+        if not self.has(count - 1) or len(self.known) != count:
+            raise ValueError(f"state: the batch has {len(self.known)} places, got {count}")
+        for name in ("values", "violations", "known"):
+            setattr(self, name, plain.shaped(state[name], (count,), name))
+        self.places = {int(id): int(place) for id, place in state["places"]}
+        self.heard = set(state["heard"])
+        return self
+
+    def told(self) -> tuple[Told, Mask]:
+        """The outcome, and what of it is known: of the batch and of those spares that were asked."""
+        last = max(self.size, max(self.asked, default=0) + 1)
+        violations = self.violations[:last] if self.violations.any() else None
+        batch = Batch(self.batch.x[:last], self.batch.plateaus[:last])
+        return Told(batch, self.values[:last], violations), self.known[:last]
+
+
+class AsynchronousOptimizer(Optimizer):
+    """An `Optimizer` whose `ask` always has a candidate, and whose `tell` never comes too late.
+
+    >>> from saltus import Float, Int, Space
+    >>> optimizer = AsynchronousOptimizer(Space({"x": Float(-5, 5), "k": Int(0, 20)}), seed=1)
+    >>> running = optimizer.ask(8)
+    >>> for _ in range(600):
+    ...     done = running.pop(3)  # whichever ends first
+    ...     optimizer.tell(done, (done.params["x"] - 1) ** 2 + (done.params["k"] - 7) ** 2)
+    ...     running += optimizer.ask()
+    >>> optimizer.best.params["k"]
+    7
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As for `Optimizer`."""
+        super().__init__(*args, **kwargs)
+        self._open: Open | None = None
+        self._closed: Open | None = None  # the last one; until the next begins, its last id is not known
+        self._flying: dict[int, Flying] = {}
+        self._others: list[Other] = []
+        self._focus: object = None
+        self._since = 0  # the generation with which the present focus began
+
+    def ask(self, k: int | None = None) -> list[Candidate]:
+        """The next candidate, or the next k."""
+        return [self.ask_as(self._next_id) for _ in range(1 if k is None else checked_count(k))]
+
+    def ask_as(self, id: int, place: int | None = None) -> Candidate:
+        """The candidate with this id, for who numbers evaluations: ids grow, and some may be left out.
+
+        `place` repeats what was asked before, as `place_of` has told it.
+        """
+        g = self._open or self._begin(id)
+        if place is None:
+            place = id - g.first_id
+            if not g.has(place):
+                place = g.second_attempt()
+        elif not g.has(place):
+            raise ValueError(f"this batch has {len(g.known)} places, got place {place}")
+        g.places[id] = place
+        self._next_id = max(self._next_id, id + 1)
+        point = self._frame.decode(g.batch.x[place : place + 1], g.batch.plateaus[place : place + 1])
+        return Candidate(id, point.params[0])
+
+    def place_of(self, id: int) -> int:
+        """The place in the batch of a candidate that was asked from the present one."""
+        if self._open is None:
+            raise ValueError("no batch is on its way")
+        return self._open.places[id]
+
+    def _begin(self, id: int) -> Open:
+        """The next batch, whose first candidate has this id."""
+        while True:
+            self._see_off()
+            self._search.draw(self._rng)
+            if self._search.focus is not self._focus:
+                self._focus, self._since = self._search.focus, self.generation
+                left, self._others = self._others, []
+                for other in left:
+                    self._search.hear(_as_point(*other))
+            g = self._open = Open(self._search, id, self._key())
+            if not self._close(g):
+                return g
+
+    def _key(self) -> int:
+        """A number that is another one in every generation, and the same when it is repeated."""
+        return int(copy.deepcopy(self._rng).integers(2**63))
+
+    def _see_off(self) -> None:
+        """What was asked in the last batch and not told is flying."""
+        g, self._closed = self._closed, None
+        if g is None:
+            return
+        for id, place in g.places.items():
+            if id not in g.heard:
+                x, plateaus = g.batch.x[place], g.batch.plateaus[place]
+                self._flying[id] = Flying(x, plateaus, self.generation - 1)
+
+    @property
+    def pending(self) -> list[Candidate]:
+        """Candidates that were asked and not told yet."""
+        rows = {id: (flying.x, flying.plateaus) for id, flying in self._flying.items()}
+        for g in (self._closed, self._open):
+            if g is not None:
+                missing = {id: place for id, place in g.places.items() if id not in g.heard}
+                rows |= {id: (g.batch.x[at], g.batch.plateaus[at]) for id, at in missing.items()}
+        if not rows:
+            return []
+        points = self._frame.decode(*(np.array(part) for part in zip(*rows.values(), strict=True)))
+        return sorted(map(Candidate, rows, points.params), key=lambda candidate: candidate.id)
+
+    def state(self) -> dict[str, Any]:
+        """Everything, as JSON-able data: `restore` goes on bit by bit as if never interrupted."""
+        self._see_off()
+        g = self._open
+        flow = {
+            "since": self._since,
+            "begun": self._focus is self._search.focus,
+            "flying": [[id, *flying] for id, flying in self._flying.items()],
+            "others": self._others,
+            "open": None if g is None else g.state(),
+        }
+        return super().state() | {"flow": plain.pack(flow)}
+
+    @classmethod
+    def _restored(cls, packed: Mapping[str, Any], space: Space | None) -> Self:
+        self = super()._restored(packed, space)
+        flow = plain.unpack(packed["flow"])
+        N, integers = self._frame.N, self._frame.lattice.size
+        self._since = int(flow["since"])
+        self._focus = self._search.focus if flow["begun"] else None
+        for id, x, plateaus, generation in flow["flying"]:
+            x, plateaus = plain.shaped(x, (N,), "flying"), plain.shaped(plateaus, (integers,), "flying")
+            self._flying[int(id)] = Flying(x, plateaus, int(generation))
+        for x, plateaus, value, violation in flow["others"]:
+            x, plateaus = plain.shaped(x, (N,), "others"), plain.shaped(plateaus, (integers,), "others")
+            self._others.append((x, plateaus, float(value), float(violation)))
+        if flow["open"] is not None:
+            self._open = Open.restored(self._search, flow["open"])
+        return self
+
+    @property
+    def between_generations(self) -> bool:
+        """Whether `ask` begins a batch, so that `restart` is possible."""
+        return self._open is None
+
+    def tell(
+        self,
+        candidates: Candidate | Sequence[Candidate],
+        values: Any,
+        violation: Any = None,
+    ) -> None:
+        """As for `Optimizer`; candidates of batches that are over are welcome too."""
+        if isinstance(candidates, Candidate):
+            candidates, values = [candidates], [values]
+            violation = None if violation is None else [violation]
+        ids = [self._pending_id(candidate) for candidate in candidates]
+        if len(set(ids)) != len(ids) or not ids:
+            raise ValueError(
+                "tell takes each candidate once and at least one, got one of them twice, or none"
+            )
+        numbers = as_numbers("value", values, len(ids))
+        amounts = [0.0] * len(ids)
+        if violation is not None:
+            amounts = [max(v, 0.0) for v in as_numbers("violation", violation, len(ids))]
+        for told in zip(ids, numbers, amounts, strict=True):
+            self._tell(*told)
+
+    def _pending_id(self, candidate: Any) -> int:
+        if not isinstance(candidate, Candidate):
+            raise TypeError(f"tell takes what ask gave, a Candidate, got {type(candidate).__name__}")
+        id = candidate.id
+        batches = (g for g in (self._open, self._closed) if g is not None)
+        if id not in self._flying and not any(id in g.places and id not in g.heard for g in batches):
+            raise ValueError(
+                f"candidate {id} is not pending: it was told already, or it was not asked from this optimizer"
+            )
+        return id
+
+    def _tell(self, id: int, value: float, violation: float) -> None:
+        g = self._open
+        if g is None or id not in g.places:
+            self._see_off()
+            x, plateaus, generation = self._flying.pop(id)
+            self._tell_other(id, x, plateaus, value, violation, generation >= self._since)
+            return
+        place = g.places[id]
+        g.heard.add(id)
+        self._note([id], [value], [violation], lambda _: self._numbers(g.batch, place))
+        if not g.known[place]:
+            g.known[place], g.values[place], g.violations[place] = True, value, violation
+            self._close(g)
+
+    def tell_point(self, id: int, params: Params, value: Any, violation: Any = 0.0) -> None:
+        """Tell the value of a point that was not asked from this optimizer; it has an id all the same."""
+        numbers = self._frame.numbers_of(params)
+        x, plateaus = self._frame.located(numbers)
+        told = as_numbers("value", [value, violation], 2)
+        self._tell_other(id, x, plateaus, told[0], max(told[1], 0.0), kin=True)
+
+    def _tell_other(
+        self, id: int, x: FloatArray, plateaus: FloatArray, value: float, violation: float, kin: bool
+    ) -> None:
+        """The outcome of a point that is not in the present batch; kin, if it has the same focus."""
+        batch = Batch(x[None, :], plateaus[None, :])
+        self._note([id], [value], [violation], lambda _: self._numbers(batch, 0))
+        if kin and self._focus is self._search.focus and self._search.welcomes(plateaus):
+            self._others.append((x, plateaus, value, violation))
+            if self._open is not None:
+                self._close(self._open)
+            return
+        self._search.hear(_as_point(x, plateaus, value, violation))
+
+    def _numbers(self, batch: Batch, place: int) -> FloatArray:
+        here = slice(place, place + 1)
+        return np.asarray(self._frame.numbers(batch.x[here], batch.plateaus[here])[0])
+
+    def _close(self, g: Open) -> bool:
+        """Let the search learn, if it knows enough.
+
+        With one worker that is when everything is told, as without asynchrony: nothing is left out only
+        because it was not asked yet.
+        """
+        if not self._others and not g.asked.issuperset(range(g.size)):
+            return False
+        told, known = g.told()
+        count = self._search.enough(told, known, len(self._others))
+        if count is None:
+            return False
+        others, self._others = self._others[:count], self._others[count:]
+        self._search.take_some(told, known, _as_told(others, told), g.randomness(-1), self._rng)
+        self._open, self._closed = None, g
+        self._next_id = max(self._next_id, g.first_id + 1)
+        self.generation += 1
+        return True
+
+
+def _as_point(x: FloatArray, plateaus: FloatArray, value: float, violation: float) -> Point:
+    return Told(Batch(x[None], plateaus[None]), np.array([value]), np.array([violation])).point(0)
+
+
+def _as_told(others: Sequence[Other], like: Told) -> Told:
+    if not others:
+        return like.part(slice(0))
+    x, plateaus, values, violations = (np.array(part) for part in zip(*others, strict=True))
+    return Told(Batch(x, plateaus), values, violations if violations.any() else None)
