@@ -4,6 +4,9 @@ The batch of a search is taken as soon as enough of it is known. Until then a fr
 more point of the same kind, or a second attempt at what is missing. A Gaussian learns from as many outcomes
 as a generation has, from whichever of its predecessors they come. With one worker nothing is late, nothing is
 spare, and the candidates are those of the `Optimizer`.
+
+What is learnt depends on which candidates were asked and which of them told by the time of an `ask`, and not
+on the order in which that happened: many processes can agree on it (`saltus.optuna`).
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import numpy as np
 from . import plain
 from .candidates import Candidate
 from .optimizer import Optimizer, as_numbers, checked_count
-from .search import Batch, Mask, Point, Search, Told
+from .search import Batch, Mask, Search, Told
 from .space import Params, Space
 from .strategy import FloatArray
 
@@ -31,7 +34,14 @@ class Flying(NamedTuple):
     generation: int
 
 
-Other = tuple[FloatArray, FloatArray, float, float]  # x, plateaus, value, violation
+class Other(NamedTuple):
+    """The outcome of a point that is not in the present batch."""
+
+    id: int
+    x: FloatArray
+    plateaus: FloatArray
+    value: float
+    violation: float
 
 
 class Open:
@@ -43,18 +53,19 @@ class Open:
         self.first_id = first_id
         self.batch: Batch = search.batch()
         self.size = len(self.batch.x)
-        self.spares = 0  # groups of them
-        self.complete = False  # there are no more spares
+        self._groups = 0  # of spares
+        self._complete = False  # there are no more spares
         self.values = np.full(self.size, np.nan)
         self.violations = np.zeros(self.size)
         self.known = np.zeros(self.size, dtype=bool)
         self.places: dict[int, int] = {}  # of the candidates that were asked ...
         self.heard: set[int] = set()  # ... and those of them that were told
+        self._times = Counter[int]()  # how often each place was asked
 
-    @property
-    def asked(self) -> set[int]:
-        """Places that were asked."""
-        return set(self.places.values())
+    def note(self, id: int, place: int) -> None:
+        """A candidate is asked."""
+        self.places[id] = place
+        self._times[place] += 1
 
     def randomness(self, k: int) -> np.random.Generator:
         """For the k-th group of spares; -1 for what is random about learning."""
@@ -62,12 +73,12 @@ class Open:
 
     def has(self, place: int) -> bool:
         """Whether there is such a place, if need be as a spare."""
-        while place >= len(self.known) and not self.complete:
-            more = self._search.spare(self.spares, self.randomness(self.spares))
+        while place >= len(self.known) and not self._complete:
+            more = self._search.spare(self._groups, self.randomness(self._groups))
             if more is None:
-                self.complete = True
+                self._complete = True
                 break
-            self.spares += 1
+            self._groups += 1
             count = len(more.x)
             self.batch = Batch(*(np.concatenate(both) for both in zip(self.batch, more, strict=True)))
             self.values = np.concatenate((self.values, np.full(count, np.nan)))
@@ -75,10 +86,33 @@ class Open:
             self.known = np.concatenate((self.known, np.zeros(count, dtype=bool)))
         return place < len(self.known)
 
-    def second_attempt(self) -> int:
-        """The place that has been asked least often, of those that are missing."""
-        asked = Counter(self.places.values())
-        return min(np.flatnonzero(~self.known).tolist(), key=lambda place: (asked[place], place))
+    def next_place(self, wish: int | None) -> int:
+        """The place for the next candidate: the one that is wished for, if it is free, else the first free."""
+        if wish is not None and wish >= 0 and wish not in self._times and self.has(wish):
+            return wish
+        place = 0
+        while place in self._times:
+            place += 1
+        if self.has(place):
+            return place
+        missing: list[int] = np.flatnonzero(~self.known).tolist()
+        return min(missing, key=lambda place: (self._times[place], place))  # a second attempt
+
+    @property
+    def waits(self) -> bool:
+        """Whether something of the batch was not asked yet, and so little else is known that it is worth it.
+
+        With one worker a batch is then taken when all of it is told, as without asynchrony.
+        """
+        asked = sum(place < self.size for place in self._times)
+        return asked < self.size
+
+    def told(self) -> tuple[Told, Mask]:
+        """The outcome, and what of it is known: of the batch and of those spares that were asked."""
+        last = max(self.size, max(self._times, default=0) + 1)
+        violations = self.violations[:last] if self.violations.any() else None
+        batch = Batch(self.batch.x[:last], self.batch.plateaus[:last])
+        return Told(batch, self.values[:last], violations), self.known[:last]
 
     def state(self) -> dict[str, Any]:
         """What `restored` needs, for `plain.pack`."""
@@ -98,16 +132,12 @@ class Open:
             raise ValueError(f"state: the batch has {len(self.known)} places, got {count}")
         for name in ("values", "violations", "known"):
             setattr(self, name, plain.shaped(state[name], (count,), name))
-        self.places = {int(id): int(place) for id, place in state["places"]}
+        for id, place in state["places"]:
+            if not 0 <= place < count:
+                raise ValueError(f"state: the batch has {count} places, got place {place}")
+            self.note(int(id), int(place))
         self.heard = set(state["heard"])
         return self
-
-    def told(self) -> tuple[Told, Mask]:
-        """The outcome, and what of it is known: of the batch and of those spares that were asked."""
-        last = max(self.size, max(self.asked, default=0) + 1)
-        violations = self.violations[:last] if self.violations.any() else None
-        batch = Batch(self.batch.x[:last], self.batch.plateaus[:last])
-        return Told(batch, self.values[:last], violations), self.known[:last]
 
 
 class AsynchronousOptimizer(Optimizer):
@@ -128,35 +158,42 @@ class AsynchronousOptimizer(Optimizer):
         """As for `Optimizer`."""
         super().__init__(*args, **kwargs)
         self._open: Open | None = None
-        self._closed: Open | None = None  # the last one; until the next begins, its last id is not known
+        self._closed: Open | None = None  # the last one, until its flying candidates are seen off
         self._flying: dict[int, Flying] = {}
         self._others: list[Other] = []
         self._focus: object = None
         self._since = 0  # the generation with which the present focus began
+        self._before: tuple[dict[int, Flying], list[Other]] = ({}, [])  # as they were when the batch began
 
     def ask(self, k: int | None = None) -> list[Candidate]:
         """The next candidate, or the next k."""
         return [self.ask_as(self._next_id) for _ in range(1 if k is None else checked_count(k))]
 
-    def ask_as(self, id: int, place: int | None = None) -> Candidate:
-        """The candidate with this id, for who numbers evaluations: ids grow, and some may be left out.
+    def ask_as(self, id: int, wish: int | None = None) -> Candidate:
+        """The next candidate under this id, for who numbers evaluations otherwise.
 
-        `place` repeats what was asked before, as `place_of` has told it.
+        The wish is a place in the batch: who does not know what others ask at this moment can choose one that
+        is not theirs.
         """
+        self.settle()
         g = self._open or self._begin(id)
-        if place is None:
-            place = id - g.first_id
-            if not g.has(place):
-                place = g.second_attempt()
-        elif not g.has(place):
-            raise ValueError(f"this batch has {len(g.known)} places, got place {place}")
-        g.places[id] = place
+        return self._asked(g, id, g.next_place(wish))
+
+    def ask_again(self, id: int, place: int) -> Candidate | None:
+        """What was asked elsewhere under this id, at this place of the present batch; None: there is none."""
+        g = self._open
+        if g is None or not g.has(place):
+            return None
+        return self._asked(g, id, place)
+
+    def _asked(self, g: Open, id: int, place: int) -> Candidate:
+        g.note(id, place)
         self._next_id = max(self._next_id, id + 1)
-        point = self._frame.decode(g.batch.x[place : place + 1], g.batch.plateaus[place : place + 1])
-        return Candidate(id, point.params[0])
+        here = slice(place, place + 1)
+        return Candidate(id, self._frame.decode(g.batch.x[here], g.batch.plateaus[here]).params[0])
 
     def place_of(self, id: int) -> int:
-        """The place in the batch of a candidate that was asked from the present one."""
+        """The place in the present batch of a candidate that was asked from it."""
         if self._open is None:
             raise ValueError("no batch is on its way")
         return self._open.places[id]
@@ -170,8 +207,9 @@ class AsynchronousOptimizer(Optimizer):
                 self._focus, self._since = self._search.focus, self.generation
                 left, self._others = self._others, []
                 for other in left:
-                    self._search.hear(_as_point(*other))
+                    self._hear(other)
             g = self._open = Open(self._search, id, self._key())
+            self._before = (self._flying.copy(), self._others.copy())
             if not self._close(g):
                 return g
 
@@ -189,6 +227,30 @@ class AsynchronousOptimizer(Optimizer):
                 x, plateaus = g.batch.x[place], g.batch.plateaus[place]
                 self._flying[id] = Flying(x, plateaus, self.generation - 1)
 
+    def settle(self) -> None:
+        """Learn from what is told, if it is enough. `ask` does so by itself."""
+        if self._open is not None:
+            self._close(self._open)
+
+    def _close(self, g: Open) -> bool:
+        """Let the search learn, if it knows enough."""
+        told, known = g.told()
+        if g.waits and np.count_nonzero(known) + len(self._others) < g.size:
+            return False
+        if not self._search.enough(told, known, len(self._others)):
+            return False
+        others = _as_told(sorted(self._others, key=lambda other: other.id), told)
+        self._open, self._closed, self._others = None, g, []
+        self._search.take_some(told, known, others, g.randomness(-1), self._rng)
+        self.generation += 1
+        return True
+
+    def forget(self) -> None:
+        """Take back all that was asked and told since the present batch began."""
+        if self._open is not None:
+            self._open = Open(self._search, self._open.first_id, self._key())
+            self._flying, self._others = self._before[0].copy(), self._before[1].copy()
+
     @property
     def pending(self) -> list[Candidate]:
         """Candidates that were asked and not told yet."""
@@ -201,36 +263,6 @@ class AsynchronousOptimizer(Optimizer):
             return []
         points = self._frame.decode(*(np.array(part) for part in zip(*rows.values(), strict=True)))
         return sorted(map(Candidate, rows, points.params), key=lambda candidate: candidate.id)
-
-    def state(self) -> dict[str, Any]:
-        """Everything, as JSON-able data: `restore` goes on bit by bit as if never interrupted."""
-        self._see_off()
-        g = self._open
-        flow = {
-            "since": self._since,
-            "begun": self._focus is self._search.focus,
-            "flying": [[id, *flying] for id, flying in self._flying.items()],
-            "others": self._others,
-            "open": None if g is None else g.state(),
-        }
-        return super().state() | {"flow": plain.pack(flow)}
-
-    @classmethod
-    def _restored(cls, packed: Mapping[str, Any], space: Space | None) -> Self:
-        self = super()._restored(packed, space)
-        flow = plain.unpack(packed["flow"])
-        N, integers = self._frame.N, self._frame.lattice.size
-        self._since = int(flow["since"])
-        self._focus = self._search.focus if flow["begun"] else None
-        for id, x, plateaus, generation in flow["flying"]:
-            x, plateaus = plain.shaped(x, (N,), "flying"), plain.shaped(plateaus, (integers,), "flying")
-            self._flying[int(id)] = Flying(x, plateaus, int(generation))
-        for x, plateaus, value, violation in flow["others"]:
-            x, plateaus = plain.shaped(x, (N,), "others"), plain.shaped(plateaus, (integers,), "others")
-            self._others.append((x, plateaus, float(value), float(violation)))
-        if flow["open"] is not None:
-            self._open = Open.restored(self._search, flow["open"])
-        return self
 
     @property
     def between_generations(self) -> bool:
@@ -250,7 +282,7 @@ class AsynchronousOptimizer(Optimizer):
         ids = [self._pending_id(candidate) for candidate in candidates]
         if len(set(ids)) != len(ids) or not ids:
             raise ValueError(
-                "tell takes each candidate once and at least one, got one of them twice, or none"
+                "tell takes at least one candidate and each once, got none, or one of them twice"
             )
         numbers = as_numbers("value", values, len(ids))
         amounts = [0.0] * len(ids)
@@ -259,81 +291,92 @@ class AsynchronousOptimizer(Optimizer):
         for told in zip(ids, numbers, amounts, strict=True):
             self._tell(*told)
 
+    def is_pending(self, id: int) -> bool:
+        """Whether the candidate with this id was asked and not told."""
+        batches = (g for g in (self._open, self._closed) if g is not None)
+        return id in self._flying or any(id in g.places and id not in g.heard for g in batches)
+
     def _pending_id(self, candidate: Any) -> int:
         if not isinstance(candidate, Candidate):
             raise TypeError(f"tell takes what ask gave, a Candidate, got {type(candidate).__name__}")
-        id = candidate.id
-        batches = (g for g in (self._open, self._closed) if g is not None)
-        if id not in self._flying and not any(id in g.places and id not in g.heard for g in batches):
+        if not self.is_pending(candidate.id):
             raise ValueError(
-                f"candidate {id} is not pending: it was told already, or it was not asked from this optimizer"
+                f"candidate {candidate.id} is not pending: it was told already, "
+                "or it was not asked from this optimizer"
             )
-        return id
+        return candidate.id
 
     def _tell(self, id: int, value: float, violation: float) -> None:
         g = self._open
         if g is None or id not in g.places:
             self._see_off()
             x, plateaus, generation = self._flying.pop(id)
-            self._tell_other(id, x, plateaus, value, violation, generation >= self._since)
+            self._tell_other(Other(id, x, plateaus, value, violation), generation >= self._since)
             return
         place = g.places[id]
         g.heard.add(id)
-        self._note([id], [value], [violation], lambda _: self._numbers(g.batch, place))
+        self._note(
+            [id], [value], [violation], lambda _: self._numbers(g.batch.x[place], g.batch.plateaus[place])
+        )
         if not g.known[place]:
             g.known[place], g.values[place], g.violations[place] = True, value, violation
-            self._close(g)
 
     def tell_point(self, id: int, params: Params, value: Any, violation: Any = 0.0) -> None:
         """Tell the value of a point that was not asked from this optimizer; it has an id all the same."""
-        numbers = self._frame.numbers_of(params)
-        x, plateaus = self._frame.located(numbers)
-        told = as_numbers("value", [value, violation], 2)
-        self._tell_other(id, x, plateaus, told[0], max(told[1], 0.0), kin=True)
+        x, plateaus = self._frame.located(self._frame.numbers_of(params))
+        number, amount = as_numbers("value and violation", [value, violation], 2)
+        self._tell_other(Other(id, x, plateaus, number, max(amount, 0.0)), kin=True)
 
-    def _tell_other(
-        self, id: int, x: FloatArray, plateaus: FloatArray, value: float, violation: float, kin: bool
-    ) -> None:
-        """The outcome of a point that is not in the present batch; kin, if it has the same focus."""
-        batch = Batch(x[None, :], plateaus[None, :])
-        self._note([id], [value], [violation], lambda _: self._numbers(batch, 0))
-        if kin and self._focus is self._search.focus and self._search.welcomes(plateaus):
-            self._others.append((x, plateaus, value, violation))
-            if self._open is not None:
-                self._close(self._open)
-            return
-        self._search.hear(_as_point(x, plateaus, value, violation))
+    def _tell_other(self, other: Other, kin: bool) -> None:
+        """The outcome of a point that is not in the present batch; kin, if the focus was the same."""
+        ids, values, violations = [other.id], [other.value], [other.violation]
+        self._note(ids, values, violations, lambda _: self._numbers(other.x, other.plateaus))
+        if kin and self._focus in (None, self._search.focus) and self._search.welcomes(other.plateaus):
+            self._others.append(other)
+        else:
+            self._hear(other)
 
-    def _numbers(self, batch: Batch, place: int) -> FloatArray:
-        here = slice(place, place + 1)
-        return np.asarray(self._frame.numbers(batch.x[here], batch.plateaus[here])[0])
+    def _hear(self, other: Other) -> None:
+        told = _as_told([other])
+        self._search.hear(told.point(0))
 
-    def _close(self, g: Open) -> bool:
-        """Let the search learn, if it knows enough.
+    def _numbers(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
+        return np.asarray(self._frame.numbers(x[None], plateaus[None])[0])
 
-        With one worker that is when everything is told, as without asynchrony: nothing is left out only
-        because it was not asked yet.
-        """
-        if not self._others and not g.asked.issuperset(range(g.size)):
-            return False
-        told, known = g.told()
-        count = self._search.enough(told, known, len(self._others))
-        if count is None:
-            return False
-        others, self._others = self._others[:count], self._others[count:]
-        self._search.take_some(told, known, _as_told(others, told), g.randomness(-1), self._rng)
-        self._open, self._closed = None, g
-        self._next_id = max(self._next_id, g.first_id + 1)
-        self.generation += 1
-        return True
+    def state(self) -> dict[str, Any]:
+        """Everything, as JSON-able data: `restore` goes on bit by bit as if never interrupted."""
+        self._see_off()
+        g = self._open
+        flow = {
+            "since": self._since,
+            "begun": self._focus is self._search.focus,
+            "flying": [[id, *flying] for id, flying in self._flying.items()],
+            "others": [list(other) for other in self._others],
+            "open": None if g is None else g.state(),
+        }
+        return super().state() | {"flow": plain.pack(flow)}
+
+    @classmethod
+    def _restored(cls, packed: Mapping[str, Any], space: Space | None) -> Self:
+        self = super()._restored(packed, space)
+        flow = plain.unpack(packed["flow"])
+        self._since = int(flow["since"])
+        self._focus = self._search.focus if flow["begun"] else None
+        for id, x, plateaus, generation in flow["flying"]:
+            self._flying[int(id)] = Flying(*self._shaped(x, plateaus), int(generation))
+        for id, x, plateaus, value, violation in flow["others"]:
+            self._others.append(Other(int(id), *self._shaped(x, plateaus), float(value), float(violation)))
+        if flow["open"] is not None:
+            self._open = Open.restored(self._search, flow["open"])
+        return self
+
+    def _shaped(self, x: Any, plateaus: Any) -> tuple[FloatArray, FloatArray]:
+        frame = self._frame
+        return plain.shaped(x, (frame.N,), "x"), plain.shaped(plateaus, (frame.lattice.size,), "plateaus")
 
 
-def _as_point(x: FloatArray, plateaus: FloatArray, value: float, violation: float) -> Point:
-    return Told(Batch(x[None], plateaus[None]), np.array([value]), np.array([violation])).point(0)
-
-
-def _as_told(others: Sequence[Other], like: Told) -> Told:
-    if not others:
+def _as_told(others: Sequence[Other], like: Told | None = None) -> Told:
+    if not others and like is not None:
         return like.part(slice(0))
-    x, plateaus, values, violations = (np.array(part) for part in zip(*others, strict=True))
+    _, x, plateaus, values, violations = (np.array(part) for part in zip(*others, strict=True))
     return Told(Batch(x, plateaus), values, violations if violations.any() else None)

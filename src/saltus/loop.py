@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
+from .asynchronous import AsynchronousOptimizer
 from .candidates import Candidate
 from .child import WorkerError
 from .evaluation import Outcome, Run
@@ -172,6 +173,8 @@ class Loop:
     def _stream(self, flight: Flight, callback: Callable[[], bool], bar: Progress, width: int) -> Stop:
         """Begin an evaluation whenever one has ended."""
         optimizer, log = self.optimizer, self.log
+        if not isinstance(optimizer, AsynchronousOptimizer):
+            raise TypeError(f"a stream needs an AsynchronousOptimizer, got {type(optimizer).__name__}")
         generation, values = optimizer.generation, list[float]()
         failed: ObjectiveError | WorkerError | None = None
         stop = self._feed(flight, width)
@@ -181,6 +184,7 @@ class Loop:
                 flight.withdraw()  # what is running is not lost: it is told before the raise
                 continue
             self._tell_in(values, candidate, run, bar)
+            optimizer.settle()
             if optimizer.generation != generation:
                 log.told(self._history_row(values, len(values)))
                 generation, values = optimizer.generation, []

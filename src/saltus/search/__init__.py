@@ -54,8 +54,8 @@ class Search(Protocol):
     def spare(self, k: int, rng: np.random.Generator) -> Batch | None:
         """Asynchronously: further points, the k-th few, for who is free while the batch is on its way."""
 
-    def enough(self, told: Told, known: Mask, others: int) -> int | None:
-        """Asynchronously: how many others to take the batch with, or None: too little of it is known."""
+    def enough(self, told: Told, known: Mask, others: int) -> bool:
+        """Asynchronously: whether to take the batch with what is known of it and as many others."""
 
     def take_some(
         self, told: Told, known: Mask, others: Told, extra: np.random.Generator, rng: np.random.Generator

@@ -47,7 +47,8 @@ class GaussianPiece(Piece):
             with np.errstate(over="ignore", invalid="ignore"):  # of values near the end of all numbers
                 values, violations = self._penalised(values, violations)
         ranking = rank(values, violations, self._cloud, self.integers)
-        self.gaussian = scaled.update(self.constants, self.gaussian, self._cloud, ranking, self.integers)
+        c = self.constants if len(values) == self.population else self._constants_for(len(values))
+        self.gaussian = scaled.update(c, self.gaussian, self._cloud, ranking, self.integers)
         self.z = None
         return told.best()
 
@@ -72,14 +73,13 @@ class GaussianPiece(Piece):
         z = rng.standard_normal((1, self.constants.N))
         return self._batch(scaled.spread(self.constants, self.gaussian, z).x)
 
-    def enough(self, told: Told, known: Mask, others: int) -> int | None:
-        """As many as a generation, whichever they are."""
-        needed = self.population - int(np.count_nonzero(known))
-        return needed if needed <= others else None
+    def enough(self, told: Told, known: Mask, others: int) -> bool:
+        """At least as many as a generation, whichever they are."""
+        return int(np.count_nonzero(known)) + others >= self.population
 
     def take_some(self, told: Told, known: Mask, others: Told, rng: np.random.Generator) -> None:
         """Learn from points of this Gaussian and of older ones as if all were of this one."""
-        if known.all() and len(known) == self.population:
+        if known.all() and len(known) == self.population and not len(others.values):
             self.take(told)  # as it was drawn
             return
         all_of_them = told.part(known).beside(others)
@@ -88,6 +88,10 @@ class GaussianPiece(Piece):
         x = self.integers.imagined(x[:, : self.constants.N], plateaus, g.m, g.sd, rng)
         self._cloud = scaled.placed(self.constants, g, x)
         self.take(all_of_them)
+
+    @abstractmethod
+    def _constants_for(self, population: int) -> scaled.Constants:
+        """Of the core, for a generation of this size."""
 
     @abstractmethod
     def _batch(self, x: FloatArray) -> Batch:

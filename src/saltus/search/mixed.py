@@ -55,8 +55,11 @@ class MixedRun(GaussianPiece):
         domain, population = self.domain, self.population
         alpha = 1 / (domain.N * population) if self.margin is None else self.margin
         self.integers = Integers(domain.first, domain.lattice, alpha, Leap(bias=True))
-        self.constants = scaled.constants(domain.N, population, exact=self.exact)
+        self.constants = self._constants_for(population)
         self.patience = STILL + STILL_PER_VARIABLE * domain.N // population
+
+    def _constants_for(self, population: int) -> scaled.Constants:
+        return scaled.constants(self.domain.N, population, exact=self.exact)
 
     def _prepare(self) -> None:
         self._constants()

@@ -106,12 +106,12 @@ class Newton(Piece):
             rows = self.trial + np.concatenate((middle, arms, -arms))
         return self.domain.batch(rows, self.start.plateaus[None, :])
 
-    def enough(self, told: Told, known: Mask, others: int) -> int | None:
+    def enough(self, told: Told, known: Mask, others: int) -> bool:
         """The trial point and one side of every axis, once the curvature is known."""
         if self.crossing or self.steps == 0:
             return super().enough(told, known, others)
         n = len(self.h)
-        return 0 if known[0] and (known[1 : n + 1] | known[n + 1 :]).all() else None
+        return bool(known[0] and (known[1 : n + 1] | known[n + 1 :]).all())
 
     def take_some(self, told: Told, known: Mask, others: Told, rng: np.random.Generator) -> None:
         """A side that is not known follows from the one opposite and the curvature measured last."""

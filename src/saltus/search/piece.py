@@ -43,12 +43,12 @@ class Piece(ABC):
         """Asynchronously: further points, the k-th few, for who is free while the batch is on its way."""
         return None
 
-    def enough(self, told: Told, known: Mask, others: int) -> int | None:
-        """Asynchronously: None if it cannot go on yet with what is known of the batch and of its spares.
+    def enough(self, told: Told, known: Mask, others: int) -> bool:
+        """Asynchronously: whether it can go on with what is known of the batch and of its spares.
 
-        Else how many other points it takes besides, of those that were told and that it `welcomes`.
+        `others` is how many points were told besides that it `welcomes`.
         """
-        return 0 if known.all() else None
+        return bool(known.all())
 
     def take_some(self, told: Told, known: Mask, others: Told, rng: np.random.Generator) -> None:
         """Asynchronously: learn from what is known, when it is enough."""

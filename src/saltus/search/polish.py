@@ -45,8 +45,11 @@ class Polish(GaussianPiece):
         n = self.domain.first
         self.population = default_population(n)
         self.integers = Integers(n, _NO_INTEGERS, 0.5, Round())
-        self.constants = scaled.constants(n, self.population, least_rate=RATE)
+        self.constants = self._constants_for(self.population)
         self.window = 10 + 10 * n // self.population
+
+    def _constants_for(self, population: int) -> scaled.Constants:
+        return scaled.constants(self.domain.first, population, least_rate=RATE)
 
     def _prepare(self) -> None:
         self._constants()

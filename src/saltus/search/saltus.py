@@ -90,8 +90,8 @@ class Saltus:
         """Further points beside the batch."""
         return self.focus.spare(k, rng)
 
-    def enough(self, told: Told, known: Mask, others: int) -> int | None:
-        """How many others the batch can be taken with, or None."""
+    def enough(self, told: Told, known: Mask, others: int) -> bool:
+        """Whether the batch can be taken with what is known of it and as many others."""
         return self.focus.enough(told, known, others)
 
     def take_some(

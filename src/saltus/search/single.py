@@ -66,16 +66,15 @@ class Single:
         z = self.core.draw(self.constants, rng)[:1]
         return self._batch(self.core.spread(self.constants, self.gaussian, z).x)
 
-    def enough(self, told: Told, known: Mask, others: int) -> int | None:
-        """As many as a generation, whichever they are."""
-        needed = self.population - int(np.count_nonzero(known))
-        return needed if needed <= others else None
+    def enough(self, told: Told, known: Mask, others: int) -> bool:
+        """At least as many as a generation, whichever they are."""
+        return int(np.count_nonzero(known)) + others >= self.population
 
     def take_some(
         self, told: Told, known: Mask, others: Told, extra: np.random.Generator, rng: np.random.Generator
     ) -> None:
         """Learn from points of this Gaussian and of others as if all were of this one."""
-        if not known.all() or len(known) > self.population:
+        if not known.all() or len(known) + len(others.values) > self.population:
             told = told.part(known).beside(others)
             g = self.gaussian
             x = self.integers.imagined(*told.batch, g.m, g.sd, extra)
@@ -92,7 +91,10 @@ class Single:
     def take(self, told: Told, rng: np.random.Generator) -> None:
         """Rank the generation and update the Gaussian."""
         ranking = rank(told.values, told.violations, self._cloud, self.integers)
-        self.gaussian = self.core.update(self.constants, self.gaussian, self._cloud, ranking, self.integers)
+        c, size = self.constants, len(told.values)
+        if size != self.population:
+            c = self.core.constants(self.domain.N, size, exact=self.exact)
+        self.gaussian = self.core.update(c, self.gaussian, self._cloud, ranking, self.integers)
         self.z = None
         first = int(ranking.order[0])
         violation = 0.0 if told.violations is None else float(told.violations[first])

@@ -56,10 +56,10 @@ class Sweep(Piece):
         j = len(set(self._which(self.batch()))) + k
         return self._changed([self.queue[j]]) if j < len(self.queue) else None
 
-    def enough(self, told: Told, known: Mask, others: int) -> int | None:
+    def enough(self, told: Told, known: Mask, others: int) -> bool:
         """Everything, or anything that is better."""
         better = known.any() and told.part(known).best().key < self.best.key
-        return 0 if better or known.all() else None
+        return bool(better or known.all())
 
     def take_some(self, told: Told, known: Mask, others: Told, rng: np.random.Generator) -> None:
         """Integers of which not all values are known stay in line."""
