@@ -61,6 +61,7 @@ class Open:
         self.places: dict[int, int] = {}  # of the candidates that were asked ...
         self.heard: set[int] = set()  # ... and those of them that were told
         self._times = Counter[int]()  # how often each place was asked
+        self._first_free = 0
 
     def note(self, id: int, place: int) -> None:
         """A candidate is asked."""
@@ -87,25 +88,20 @@ class Open:
         return place < len(self.known)
 
     def next_place(self, wish: int | None) -> int:
-        """The place for the next candidate: the one that is wished for, if it is free, else the first free."""
+        """The place for the next candidate: the one wished for, if it is free, else the first that is."""
         if wish is not None and wish >= 0 and wish not in self._times and self.has(wish):
             return wish
-        place = 0
-        while place in self._times:
-            place += 1
-        if self.has(place):
-            return place
+        while self._first_free in self._times:
+            self._first_free += 1
+        if self.has(self._first_free):
+            return self._first_free
         missing: list[int] = np.flatnonzero(~self.known).tolist()
         return min(missing, key=lambda place: (self._times[place], place))  # a second attempt
 
     @property
-    def waits(self) -> bool:
-        """Whether something of the batch was not asked yet, and so little else is known that it is worth it.
-
-        With one worker a batch is then taken when all of it is told, as without asynchrony.
-        """
-        asked = sum(place < self.size for place in self._times)
-        return asked < self.size
+    def has_unasked(self) -> bool:
+        """Whether something of the batch itself was not asked yet."""
+        return not all(place in self._times for place in range(self.size))
 
     def told(self) -> tuple[Told, Mask]:
         """The outcome, and what of it is known: of the batch and of those spares that were asked."""
@@ -235,8 +231,8 @@ class AsynchronousOptimizer(Optimizer):
     def _close(self, g: Open) -> bool:
         """Let the search learn, if it knows enough."""
         told, known = g.told()
-        if g.waits and np.count_nonzero(known) + len(self._others) < g.size:
-            return False
+        if g.has_unasked and np.count_nonzero(known) + len(self._others) < g.size:
+            return False  # with one worker it is taken when all of it is told, as without asynchrony
         if not self._search.enough(told, known, len(self._others)):
             return False
         others = _as_told(sorted(self._others, key=lambda other: other.id), told)
@@ -281,9 +277,7 @@ class AsynchronousOptimizer(Optimizer):
             violation = None if violation is None else [violation]
         ids = [self._pending_id(candidate) for candidate in candidates]
         if len(set(ids)) != len(ids) or not ids:
-            raise ValueError(
-                "tell takes at least one candidate and each once, got none, or one of them twice"
-            )
+            raise ValueError("tell takes at least one candidate and each once, got none or one twice")
         numbers = as_numbers("value", values, len(ids))
         amounts = [0.0] * len(ids)
         if violation is not None:
@@ -315,9 +309,8 @@ class AsynchronousOptimizer(Optimizer):
             return
         place = g.places[id]
         g.heard.add(id)
-        self._note(
-            [id], [value], [violation], lambda _: self._numbers(g.batch.x[place], g.batch.plateaus[place])
-        )
+        x, plateaus = g.batch.x[place], g.batch.plateaus[place]
+        self._note([id], [value], [violation], lambda _: self._numbers(x, plateaus))
         if not g.known[place]:
             g.known[place], g.values[place], g.violations[place] = True, value, violation
 
@@ -337,8 +330,7 @@ class AsynchronousOptimizer(Optimizer):
             self._hear(other)
 
     def _hear(self, other: Other) -> None:
-        told = _as_told([other])
-        self._search.hear(told.point(0))
+        self._search.hear(_as_told([other]).point(0))
 
     def _numbers(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
         return np.asarray(self._frame.numbers(x[None], plateaus[None])[0])
@@ -368,6 +360,7 @@ class AsynchronousOptimizer(Optimizer):
             self._others.append(Other(int(id), *self._shaped(x, plateaus), float(value), float(violation)))
         if flow["open"] is not None:
             self._open = Open.restored(self._search, flow["open"])
+        self._before = (self._flying.copy(), self._others.copy())
         return self
 
     def _shaped(self, x: Any, plateaus: Any) -> tuple[FloatArray, FloatArray]:

@@ -85,9 +85,9 @@ class GaussianPiece(Piece):
         all_of_them = told.part(known).beside(others)
         x, plateaus = all_of_them.batch
         g = self.gaussian
-        x = self.integers.imagined(x[:, : self.constants.N], plateaus, g.m, g.sd, rng)
-        self._cloud = scaled.placed(self.constants, g, x)
-        self.take(all_of_them)
+        imagined = self.integers.imagined(x[:, : self.constants.N], plateaus, g.m, g.sd, rng)
+        self._cloud = scaled.placed(self.constants, g, imagined)
+        self.take(all_of_them._replace(batch=Batch(self.domain.whole(x, plateaus), plateaus)))
 
     @abstractmethod
     def _constants_for(self, population: int) -> scaled.Constants:

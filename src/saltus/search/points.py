@@ -119,6 +119,15 @@ class Domain:
         """Length of each range."""
         return self.high - self.low
 
+    def whole(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
+        """Points with values for the integer coordinates that are not known (NaN)."""
+        unknown = np.isnan(x)
+        if not unknown.any():
+            return x
+        values = np.zeros_like(x)
+        values[..., self.first :] = self.lattice.value(plateaus)
+        return np.where(unknown, values, x)
+
     def batch(self, continuous: FloatArray, plateaus: FloatArray) -> Batch:
         """Points from the two kinds of coordinates; either may be one row for all."""
         count = max(len(continuous), len(plateaus))

@@ -109,7 +109,7 @@ class Saltus:
         """A point that is not welcome: it may be the best all the same."""
         self.spent[self.kind] += 1
         if self.stray is None or point.key < self.stray.key:
-            self.stray = point
+            self.stray = point._replace(x=self.domain.whole(point.x, point.plateaus))
 
     def _note(self, point: Point) -> None:
         """A descent is over, at this point; a better one may have come from elsewhere meanwhile."""
