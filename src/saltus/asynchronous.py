@@ -171,8 +171,7 @@ class AsynchronousOptimizer(Optimizer):
         The wish is a place in the batch: who does not know what others ask at this moment can choose one that
         is not theirs.
         """
-        self.settle()
-        g = self._open or self._begin(id)
+        g = self.begin(id)
         return self._asked(g, id, g.next_place(wish))
 
     def ask_again(self, id: int, place: int) -> Candidate | None:
@@ -194,9 +193,9 @@ class AsynchronousOptimizer(Optimizer):
             raise ValueError("no batch is on its way")
         return self._open.places[id]
 
-    def _begin(self, id: int) -> Open:
-        """The next batch, whose first candidate has this id."""
-        while True:
+    def begin(self, id: int) -> Open:
+        """The present batch, or the next one, whose first candidate has this id. `ask` does so by itself."""
+        while self._open is None or self._close(self._open):
             self._see_off()
             self._search.draw(self._rng)
             if self._search.focus is not self._focus:
@@ -204,10 +203,9 @@ class AsynchronousOptimizer(Optimizer):
                 left, self._others = self._others, []
                 for other in left:
                     self._hear(other)
-            g = self._open = Open(self._search, id, self._key())
+            self._open = Open(self._search, id, self._key())
             self._before = (self._flying.copy(), self._others.copy())
-            if not self._close(g):
-                return g
+        return self._open
 
     def _key(self) -> int:
         """A number that is another one in every generation, and the same when it is repeated."""

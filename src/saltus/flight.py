@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
+from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Protocol
@@ -105,6 +106,14 @@ class Flight:
                 continue
             id = next(iter(self._runs))
             yield self._candidates.pop(id), self._runs.pop(id)
+
+    def rest(self) -> Iterator[tuple[Candidate, Run]]:
+        """The outcomes that are there and were not given yet, although the executor is broken."""
+        while not self._events.empty():
+            with suppress(WorkerError):  # of which one is known already
+                self._events.get()()
+        for id in list(self._runs):
+            yield self._candidates[id], self._runs.pop(id)
 
     def drain(self) -> None:
         """Let the log hear of what has ended, also if nobody waits for it any more."""

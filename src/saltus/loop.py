@@ -147,6 +147,9 @@ class Loop:
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         except WorkerError as error:
+            for candidate, run in [] if self._flight is None else self._flight.rest():  # nothing is lost
+                if self.on_error == "infeasible" or not isinstance(run.outcome, Exception):
+                    self.tell(candidate, run)
             error.optimizer = self.optimizer
             raise
 

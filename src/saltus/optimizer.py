@@ -12,7 +12,7 @@ from . import plain
 from .candidates import Best, Candidate, Generation, as_number
 from .result import Stop
 from .search import SAVED, Domain, Search, Told, begin, mirrored
-from .space import Frame, PerVariable, Space
+from .space import Frame, Params, PerVariable, Space
 from .strategy import FloatArray, default_population
 
 DEFAULT_STRATEGY = "saltus"
@@ -227,6 +227,11 @@ class Optimizer:
     def mean(self) -> FloatArray:
         """Mean of the Gaussian in the user's units and order; integers are not rounded."""
         return self._frame.unrounded(self._search.where()[0])
+
+    @property
+    def centre(self) -> Params:
+        """The mean as a point that the objective could get."""
+        return self._frame.params_of(self.mean)
 
     @property
     def sd(self) -> FloatArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,9 +17,10 @@ from numbers import Integral
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any, Protocol
+from uuid import uuid4
 
 from .candidates import Candidate
-from .child import Child, Sent
+from .child import Child, Sent, WorkerError
 from .evaluation import Objective, Outcome, Run, evaluate, timed
 
 
@@ -179,14 +180,71 @@ class Pool:
         self._threads.shutdown()
 
 
+# How Dask and Ray say that an evaluation took its workers with it, however often it was begun again. They are
+# known by name: neither library need be there.
+_DIED_OF_IT = {"KilledWorker", "WorkerCrashedError", "OutOfMemoryError"}
+
+
+@dataclass(slots=True)
+class _RemoteJob:
+    """A job in the user's executor, which may lose it."""
+
+    future: Future[Run]
+    withdrawn: bool = False
+
+    def result(self) -> Run:
+        """What the objective raised is in the run: all that is raised here is the executor's own trouble."""
+        try:
+            return self.future.result()
+        except CancelledError:
+            if self.withdrawn:
+                raise
+            raise WorkerError(
+                "the executor dropped an evaluation: it was shut down, or lost its machines"
+            ) from None
+        except BrokenExecutor:
+            raise
+        except Exception as error:
+            kind = type(error).__name__
+            if kind in _DIED_OF_IT:
+                died = WorkerError(f"the worker died ({kind})", stderr=str(error))
+                died.add_note(str(error))
+                return Run(died)
+            raise WorkerError(f"the executor cannot evaluate: {kind}: {error}") from error
+
+    def cancel(self) -> bool:
+        self.withdrawn = self.future.cancel()
+        return self.withdrawn
+
+    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+        self.future.add_done_callback(callback)
+
+
 class _Remote:
     """Evaluates in the user's executor."""
 
     def __init__(self, fun: Objective, executor: Executor, retries: int) -> None:
         self._fun, self._executor, self._retries = fun, executor, retries
+        self._open: set[Future[Run]] = set()
 
     def submit(self, candidate: Candidate, begun: Begun) -> Job:
-        return self._executor.submit(_run_remotely, self._fun, candidate.params.copy(), self._retries)
+        """At once; the executor has a line of its own.
+
+        Dask evaluates a call once for all that look the same: the random word makes each its own, as a noisy
+        objective wants it.
+        """
+        word = uuid4().hex
+        try:
+            future = self._executor.submit(
+                _run_remotely, self._fun, candidate.params.copy(), self._retries, word
+            )
+        except BrokenExecutor:
+            raise
+        except Exception as error:
+            raise WorkerError(f"the executor takes no evaluation: {type(error).__name__}: {error}") from error
+        self._open.add(future)
+        future.add_done_callback(self._open.discard)
+        return _RemoteJob(future)
 
     def finish(self) -> None:
         """Nothing: what runs there is the user's."""
@@ -194,6 +252,11 @@ class _Remote:
     def end(self) -> None:
         """Stop waiting (called from a signal handler): what runs there is the user's."""
         raise KeyboardInterrupt
+
+    def close(self) -> None:
+        """Take back what nobody waits for any more: the executor is the user's, and has other work."""
+        for future in list(self._open):
+            future.cancel()
 
 
 @contextmanager
@@ -214,7 +277,11 @@ def evaluating(
             raise ValueError("give either workers or executor, not both")
         if timeout is not None:
             raise ValueError("timeout needs workers of our own; an executor's cannot be ended from here")
-        yield _Remote(fun, executor, retries)
+        remote = _Remote(fun, executor, retries)
+        try:
+            yield remote
+        finally:
+            remote.close()
         return
     count = worker_count(workers)
     if count == 1 and timeout is None:
@@ -268,7 +335,7 @@ def _the(fun: Objective) -> Objective:
     return fun
 
 
-def _run_remotely(fun: Objective, params: Any, retries: int) -> Run:
+def _run_remotely(fun: Objective, params: Any, retries: int, word: str) -> Run:
     """Evaluate in an executor, and make sure that an exception arrives: some break it on their way."""
     run = timed(lambda: evaluate(fun, params.copy()), retries=retries)
     if isinstance(run.outcome, Exception):

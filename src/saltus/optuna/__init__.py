@@ -1,0 +1,278 @@
+"""Saltus as a sampler for Optuna: `study = optuna.create_study(sampler=SaltusSampler())`."""
+
+from __future__ import annotations
+
+import math
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+try:
+    import optuna
+except ImportError as error:  # pragma: no cover
+    raise ImportError("saltus.optuna needs Optuna 4 or 5: pip install 'saltus[optuna]'") from error
+from optuna.distributions import BaseDistribution, distribution_to_json
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.search_space import IntersectionSearchSpace
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from ..asynchronous import AsynchronousOptimizer
+from ..optimizer import DEFAULT_STRATEGY
+from .chain import Chain, Outcome, Record
+from .translation import Translation
+
+__all__ = ["SaltusSampler"]
+
+_CONSTRAINTS = "constraints"  # Optuna's name for them, alone or before a colon and the name of one
+_log = optuna.logging.get_logger("optuna.samplers.saltus")
+
+
+class SaltusSampler(BaseSampler):
+    """A sampler for one objective, with floats, integers, steps, logarithms, switches and choices.
+
+    >>> import optuna
+    >>> optuna.logging.set_verbosity(optuna.logging.ERROR)
+    >>> def objective(trial):
+    ...     x, k = trial.suggest_float("x", -5, 5), trial.suggest_int("k", 0, 20)
+    ...     return (x - 1) ** 2 + (k - 7) ** 2
+    >>> study = optuna.create_study(sampler=SaltusSampler(seed=1))
+    >>> study.optimize(objective, n_trials=100)
+    >>> study.best_params["k"]
+    7
+
+    Any number of processes may work on one study: they search together, wait for nobody, and come to the
+    same state, from what the storage holds and nothing else.
+    """
+
+    def __init__(
+        self,
+        *,
+        strategy: str = DEFAULT_STRATEGY,
+        population: int | None = None,
+        seed: int | None = None,
+        n_startup_trials: int = 0,
+        x0: Mapping[str, Any] | None = None,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
+        warn: bool = True,
+    ) -> None:
+        """Nothing begins before the first trial.
+
+        Args:
+            strategy: a name of `saltus.STRATEGIES`.
+            population: candidates a generation; default 4 + floor(3 ln N), made even.
+            seed: the same seed gives the same trials, with one worker. That of a study's first trial counts.
+            n_startup_trials: so many trials are drawn at random before the search begins.
+            x0: where to start, by parameter; the others start in the middle of their ranges.
+            search_space: the distributions by parameter, if they are known: then the first trial is a part of
+                the search, and no parameter is left to chance.
+            constraints_func: as for Optuna's samplers: from a trial to numbers, of which those above 0 are
+                violated. What `trial.set_constraint` says counts as well.
+            warn: log, once for each parameter, if something is not as one may think.
+        """
+        self._strategy, self._population = strategy, population
+        self._seed = seed
+        self._n_startup_trials = n_startup_trials
+        self._x0 = dict(x0 or {})
+        self._search_space = None if search_space is None else dict(search_space)
+        self._constraints_func = constraints_func
+        self._warn = warn
+        self._warned: set[str] = set()
+        self._random = RandomSampler(seed=seed)
+        self._first_seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+        self._lock = threading.Lock()
+        self._views: dict[Any, _View] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle: all that was learnt is in the study."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_views")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """From pickle."""
+        self.__dict__ |= state
+        self._lock, self._views = threading.Lock(), {}
+
+    def reseed_rng(self) -> None:
+        """For another process or thread: what is drawn independently; the search itself is shared."""
+        self._random.reseed_rng()
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        """The given space, or the parameters that every trial so far has had with the same distribution."""
+        if self._search_space is not None:
+            space = self._search_space
+        else:
+            with self._lock:
+                space = self._view(study).space.calculate(study)
+        return {name: distribution for name, distribution in space.items() if not distribution.single()}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """The next candidate of the search."""
+        self._raise_error_if_multi_objective(study)
+        if not search_space:
+            return {}
+        if trial.number < self._n_startup_trials:
+            draw = self._random.sample_independent
+            return {name: draw(study, trial, name, range) for name, range in search_space.items()}
+        with self._lock:
+            view = self._view(study)
+            trials = study.get_trials(deepcopy=False)
+            view.choose(search_space, study.direction)
+            view.read(trials)
+            fixed = trial.system_attrs.get("fixed_params")
+            if fixed:  # somebody has chosen this point; what is left of it is where the search is
+                centre = view.chain.centre()
+                chosen = view.translation.middle() if centre is None else view.translation.outward(centre)
+                return {name: value for name, value in chosen.items() if name not in fixed}
+            params, record = view.chain.ask(trial.number, lambda batch: _between(trials, batch, trial.number))
+            for name, text in record.attributes():
+                study._storage.set_trial_system_attr(trial._trial_id, name, text)
+            if self._warn:
+                self._warn_about(view.translation)
+            return view.translation.outward(params)
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """A parameter that the search does not know: its start in the first trial, and then at random."""
+        self._raise_error_if_multi_objective(study)
+        if trial.number == 0 and self._n_startup_trials == 0:
+            return self._start(param_name, param_distribution)
+        if trial.number >= self._n_startup_trials and self._warn and param_name not in self._warned:
+            self._warned.add(param_name)
+            _log.warning(
+                f"Trial {trial.number}: parameter {param_name!r} is drawn at random and not searched: not "
+                "every trial that has ended has it with this distribution. Parameters that all trials have "
+                "are searched from the first trial on if SaltusSampler(search_space=...) names them."
+            )
+        return self._random.sample_independent(study, trial, param_name, param_distribution)
+
+    def after_trial(
+        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        """Ask for the constraints of a trial that has ended; what it was worth, the next trial reads."""
+        if self._constraints_func is None or state not in (TrialState.COMPLETE, TrialState.PRUNED):
+            return
+        constraints = [float(value) for value in self._constraints_func(trial)]
+        if any(map(math.isnan, constraints)):
+            raise ValueError(f"constraints_func must give numbers, got {constraints}")
+        study._storage.set_trial_system_attr(trial._trial_id, _CONSTRAINTS, constraints)
+
+    def _view(self, study: Study) -> _View:
+        # Hyperband shows each of its brackets as a study of its own
+        key = (id(study._storage), study._study_id, getattr(study, "_bracket_id", None))
+        if key not in self._views:
+            self._views[key] = _View(self._made)
+        return self._views[key]
+
+    def _made(self, distributions: Mapping[str, BaseDistribution], direction: StudyDirection) -> _Model:
+        translation = Translation(distributions)
+        start = translation.starts(self._x0)
+        words = [
+            self._strategy,
+            str(self._population),
+            direction.name,
+            *(f"{name}={distribution_to_json(distributions[name])}" for name in translation.columns),
+            str(start),
+        ]
+        name = blake2b("\n".join(words).encode(), digest_size=6).hexdigest()
+
+        def make(seed: int) -> AsynchronousOptimizer:
+            return AsynchronousOptimizer(
+                translation.space,
+                strategy=self._strategy,
+                population=self._population,
+                mean=start,
+                seed=seed,
+            )
+
+        return translation, Chain(name, make, self._first_seed)
+
+    def _start(self, name: str, distribution: BaseDistribution) -> Any:
+        if name in self._x0:
+            return self._x0[name]
+        return Translation({name: distribution}).middle()[name]
+
+    def _warn_about(self, translation: Translation) -> None:
+        for name in translation.unordered:
+            if name not in self._warned:
+                self._warned.add(name)
+                _log.warning(
+                    f"The choices of {name!r} have no order that SaltusSampler knows. They are searched in "
+                    "the order given, where neighbours count as alike: put similar choices side by side."
+                )
+
+
+_Model = tuple[Translation, Chain]
+_Make = Callable[[Mapping[str, BaseDistribution], StudyDirection], _Model]
+
+
+class _View:
+    """What the sampler knows of a study."""
+
+    def __init__(self, make: _Make) -> None:
+        self._make = make
+        self.space = IntersectionSearchSpace()
+        self._distributions: dict[str, BaseDistribution] | None = None
+        self.translation: Translation
+        self.chain: Chain
+
+    def choose(self, distributions: dict[str, BaseDistribution], direction: StudyDirection) -> None:
+        """Search in this space; with another one all trials are read anew."""
+        if distributions == self._distributions:
+            return
+        self.translation, self.chain = self._make(distributions, direction)
+        self._distributions = distributions
+        self._sign = -1.0 if direction == StudyDirection.MAXIMIZE else 1.0
+        self._read = 0  # trials that were seen ...
+        self._waiting: list[int] = []  # ... and places of those that had not ended, or not begun
+
+    def read(self, trials: list[FrozenTrial]) -> None:
+        """Tell the chain what is new."""
+        waiting = []
+        for i in [*self._waiting, *range(self._read, len(trials))]:
+            trial = trials[i]
+            attributes = trial.system_attrs
+            record = Record.read(attributes)
+            if record is not None:
+                self.chain.remember(trial.number, record)
+            if trial.state.is_finished():
+                self.chain.end(trial.number, self._outcome(trial))
+            else:
+                waiting.append(i)
+        self._waiting, self._read = waiting, len(trials)
+
+    def _outcome(self, trial: FrozenTrial) -> Outcome:
+        point = self.translation.inward(trial.params)
+        value: float | None = None
+        if trial.state == TrialState.COMPLETE:
+            value = trial.value
+        elif trial.state == TrialState.PRUNED and trial.last_step is not None:
+            value = trial.intermediate_values[trial.last_step]
+        if value is None:
+            return Outcome(math.nan, 0.0, point)
+        return Outcome(self._sign * value, _violation(trial.system_attrs), point)
+
+
+def _violation(attributes: Mapping[str, Any]) -> float:
+    """By how much the constraints of a trial are violated, added up."""
+    constraints = list(attributes.get(_CONSTRAINTS) or [])
+    constraints += [v for name, v in attributes.items() if name.startswith(f"{_CONSTRAINTS}:")]
+    return math.fsum(max(float(v), 0.0) for v in constraints)
+
+
+def _between(trials: list[FrozenTrial], first: int, number: int) -> int:
+    """How many trials there are from one number up to another."""
+    if len(trials) > number and trials[number].number == number:
+        return number - first  # all of them are there
+    return bisect_left(trials, number, key=_number) - bisect_left(trials, first, key=_number)
+
+
+def _number(trial: FrozenTrial) -> int:
+    return trial.number

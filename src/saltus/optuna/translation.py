@@ -1,0 +1,121 @@
+"""Optuna's distributions as a space, and its parameter values as those of the space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+
+from ..space import Frame, Space
+from ..variables import Bool, Float, Int, Variable
+
+# beyond so many values an integer is as good as continuous
+_MOST_VALUES = 2**50
+_MOST_LOG_VALUES = 1_000_000
+
+
+class Column(NamedTuple):
+    """A variable, and its values from and to those of the parameter."""
+
+    variable: Variable
+    outward: Callable[[Any], Any]
+    inward: Callable[[Any], Any]
+    ordered: bool = True  # whether neighbouring values are alike
+
+
+class Translation:
+    """Between a search space of Optuna and a `Space`; parameters are sorted by name."""
+
+    def __init__(self, distributions: Mapping[str, BaseDistribution]) -> None:
+        """Take distributions that have more than one value."""
+        self.columns = {name: _column(distributions[name]) for name in sorted(distributions)}
+        self.space = Space({name: column.variable for name, column in self.columns.items()})
+        self.unordered = [name for name, column in self.columns.items() if not column.ordered]
+
+    def starts(self, x0: Mapping[str, Any]) -> dict[str, float]:
+        """Where to start, for the parameters that are given."""
+        return {name: float(self.columns[name].inward(x0[name])) for name in self.columns if name in x0}
+
+    def middle(self) -> dict[str, Any]:
+        """The point in the middle of all ranges, for Optuna."""
+        frame = Frame(self.space)
+        return self.outward(frame.params_of(frame.unrounded(frame.m)))
+
+    def outward(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Values for Optuna."""
+        return {name: column.outward(params[name]) for name, column in self.columns.items()}
+
+    def inward(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Values for the space, or None if some parameter is missing or was drawn from elsewhere."""
+        try:
+            return {name: column.inward(params[name]) for name, column in self.columns.items()}
+        except (KeyError, ValueError):
+            return None
+
+
+def _column(distribution: BaseDistribution) -> Column:
+    if isinstance(distribution, CategoricalDistribution):
+        return _categorical(distribution)
+    if not isinstance(distribution, FloatDistribution | IntDistribution):
+        raise ValueError(f"expected a distribution of floats, integers or choices, got {distribution!r}")
+    low, high = distribution.low, distribution.high
+    if distribution.log and isinstance(distribution, IntDistribution) and high - low < _MOST_LOG_VALUES:
+        return Column(Int(int(low), int(high), log=True), int, _within(low, high))
+    if distribution.step is not None and not distribution.log:
+        count = round((high - low) / distribution.step)
+        if count < _MOST_VALUES:
+            return _grid(distribution, count)
+    variable = Float(low, high, log=distribution.log)
+    if isinstance(distribution, IntDistribution):
+        return Column(variable, lambda value: min(max(round(value), int(low)), int(high)), _within(low, high))
+    return Column(variable, float, _within(low, high))
+
+
+def _within(low: float, high: float) -> Callable[[Any], Any]:
+    def inward(value: Any) -> Any:
+        if not low <= value <= high:
+            raise ValueError(f"{value!r} is not within [{low}, {high}]")
+        return value
+
+    return inward
+
+
+def _grid(distribution: FloatDistribution | IntDistribution, count: int) -> Column:
+    """A lattice of equal steps, by number of the step."""
+    low, high, step = distribution.low, distribution.high, distribution.step or 1
+    kind: type = int if isinstance(distribution, IntDistribution) else float
+
+    def outward(k: int) -> Any:
+        return kind(min(low + k * step, high))
+
+    def inward(value: Any) -> int:
+        _within(low, high)(value)
+        return round(float(value - low) / step)
+
+    return Column(Int(0, count), outward, inward)
+
+
+def _categorical(distribution: CategoricalDistribution) -> Column:
+    """Choices by their place: in the order of their values if they are numbers, else as they are given."""
+    choices = distribution.choices
+    numbers = [c for c in choices if isinstance(c, int | float) and math.isfinite(c)]
+    ordered = len(numbers) == len(choices)
+    order = sorted(range(len(choices)), key=numbers.__getitem__) if ordered else list(range(len(choices)))
+    place = {index: k for k, index in enumerate(order)}
+
+    def outward(k: int) -> Any:
+        return choices[order[k]]
+
+    def inward(value: Any) -> int:
+        return place[int(distribution.to_internal_repr(value))]
+
+    if len(choices) == 2:
+        return Column(Bool(), outward, inward)
+    return Column(Int(0, len(choices) - 1), outward, inward, ordered)

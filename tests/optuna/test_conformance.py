@@ -1,0 +1,45 @@
+"""Optuna's own tests of a sampler, by its kit.
+
+`SALTUS_OPTUNA_KIT` names the kit's file where the installed Optuna is older than its kit
+(`test_oldest.py`).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saltus.optuna import SaltusSampler
+
+
+def _kit() -> Any:
+    path = os.environ.get("SALTUS_OPTUNA_KIT")
+    if path is None:
+        from optuna.testing import pytest_samplers
+
+        return pytest_samplers
+    spec = importlib.util.spec_from_file_location("pytest_samplers", Path(path))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+kit = _kit()
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+class TestSaltusSampler(
+    kit.BasicSamplerTestCase, kit.RelativeSamplerTestCase, kit.SingleOnlySamplerTestCase  # type: ignore[misc]
+):
+    @pytest.fixture(params=[{}, {"strategy": "dx-nes-ici"}, {"n_startup_trials": 5}], ids=str)
+    def sampler(self, request: pytest.FixtureRequest) -> Callable[[], SaltusSampler]:
+        return lambda: SaltusSampler(seed=0, **request.param)
