@@ -22,7 +22,7 @@ from . import plain
 from .candidates import Candidate
 from .optimizer import Optimizer, as_numbers, checked_count
 from .search import Batch, Mask, Search, Told
-from .space import Params, Space
+from .space import Frame, Params, Space
 from .strategy import FloatArray
 
 
@@ -47,11 +47,12 @@ class Other(NamedTuple):
 class Open:
     """The batch that is on its way and its spares: places, of which each may be told once."""
 
-    def __init__(self, search: Search, first_id: int, key: int) -> None:
+    def __init__(self, search: Search, frame: Frame, first_id: int, key: int) -> None:
         """All that is random about spares follows from the key."""
-        self._search, self._key = search, key
+        self._search, self._frame, self._key = search, frame, key
         self.first_id = first_id
         self.batch: Batch = search.batch()
+        self.params: list[Params] = frame.decode(*self.batch).params
         self.size = len(self.batch.x)
         self._groups = 0  # of spares
         self._complete = False  # there are no more spares
@@ -81,6 +82,7 @@ class Open:
                 break
             self._groups += 1
             count = len(more.x)
+            self.params += self._frame.decode(*more).params
             self.batch = Batch(*(np.concatenate(both) for both in zip(self.batch, more, strict=True)))
             self.values = np.concatenate((self.values, np.full(count, np.nan)))
             self.violations = np.concatenate((self.violations, np.zeros(count)))
@@ -120,9 +122,9 @@ class Open:
         }
 
     @classmethod
-    def restored(cls, search: Search, state: Mapping[str, Any]) -> Open:
+    def restored(cls, search: Search, frame: Frame, state: Mapping[str, Any]) -> Open:
         """The batch whose state this is."""
-        self = cls(search, int(state["first_id"]), int(state["key"]))
+        self = cls(search, frame, int(state["first_id"]), int(state["key"]))
         count = len(state["known"])
         if not self.has(count - 1) or len(self.known) != count:
             raise ValueError(f"state: the batch has {len(self.known)} places, got {count}")
@@ -184,8 +186,7 @@ class AsynchronousOptimizer(Optimizer):
     def _asked(self, g: Open, id: int, place: int) -> Candidate:
         g.note(id, place)
         self._next_id = max(self._next_id, id + 1)
-        here = slice(place, place + 1)
-        return Candidate(id, self._frame.decode(g.batch.x[here], g.batch.plateaus[here]).params[0])
+        return Candidate(id, g.params[place].copy())  # a place may be asked again
 
     def place_of(self, id: int) -> int:
         """The place in the present batch of a candidate that was asked from it."""
@@ -203,7 +204,7 @@ class AsynchronousOptimizer(Optimizer):
                 left, self._others = self._others, []
                 for other in left:
                     self._hear(other)
-            self._open = Open(self._search, id, self._key())
+            self._open = Open(self._search, self._frame, id, self._key())
             self._before = (self._flying.copy(), self._others.copy())
         return self._open
 
@@ -242,7 +243,7 @@ class AsynchronousOptimizer(Optimizer):
     def forget(self) -> None:
         """Take back all that was asked and told since the present batch began."""
         if self._open is not None:
-            self._open = Open(self._search, self._open.first_id, self._key())
+            self._open = Open(self._search, self._frame, self._open.first_id, self._key())
             self._flying, self._others = self._before[0].copy(), self._before[1].copy()
 
     @property
@@ -357,7 +358,7 @@ class AsynchronousOptimizer(Optimizer):
         for id, x, plateaus, value, violation in flow["others"]:
             self._others.append(Other(int(id), *self._shaped(x, plateaus), float(value), float(violation)))
         if flow["open"] is not None:
-            self._open = Open.restored(self._search, flow["open"])
+            self._open = Open.restored(self._search, self._frame, flow["open"])
         self._before = (self._flying.copy(), self._others.copy())
         return self
 

@@ -17,7 +17,6 @@ except ImportError as error:  # pragma: no cover
     raise ImportError("saltus.optuna needs Optuna 4 or 5: pip install 'saltus[optuna]'") from error
 from optuna.distributions import BaseDistribution, distribution_to_json
 from optuna.samplers import BaseSampler, RandomSampler
-from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
@@ -107,7 +106,7 @@ class SaltusSampler(BaseSampler):
             space = self._search_space
         else:
             with self._lock:
-                space = self._view(study).space.calculate(study)
+                space = self._view(study).common(study.get_trials(deepcopy=False))
         return {name: distribution for name, distribution in space.items() if not distribution.single()}
 
     def sample_relative(
@@ -218,10 +217,22 @@ class _View:
 
     def __init__(self, make: _Make) -> None:
         self._make = make
-        self.space = IntersectionSearchSpace()
+        self._common: dict[str, BaseDistribution] | None = None
+        self._ended = _News()
         self._distributions: dict[str, BaseDistribution] | None = None
         self.translation: Translation
         self.chain: Chain
+
+    def common(self, trials: list[FrozenTrial]) -> dict[str, BaseDistribution]:
+        """The parameters that every complete trial has had with the same distribution."""
+        for trial in self._ended.among(trials):
+            if trial.state == TrialState.COMPLETE:
+                had = trial.distributions
+                known = had if self._common is None else self._common
+                if known != had:
+                    known = {name: range for name, range in known.items() if had.get(name) == range}
+                self._common = known
+        return self._common or {}
 
     def choose(self, distributions: dict[str, BaseDistribution], direction: StudyDirection) -> None:
         """Search in this space; with another one all trials are read anew."""
@@ -230,23 +241,17 @@ class _View:
         self.translation, self.chain = self._make(distributions, direction)
         self._distributions = distributions
         self._sign = -1.0 if direction == StudyDirection.MAXIMIZE else 1.0
-        self._read = 0  # trials that were seen ...
-        self._waiting: list[int] = []  # ... and places of those that had not ended, or not begun
+        self._news = _News()
 
     def read(self, trials: list[FrozenTrial]) -> None:
         """Tell the chain what is new."""
-        waiting = []
-        for i in [*self._waiting, *range(self._read, len(trials))]:
-            trial = trials[i]
-            attributes = trial.system_attrs
-            record = Record.read(attributes)
-            if record is not None:
-                self.chain.remember(trial.number, record)
+        for trial in self._news.among(trials):
+            if not self.chain.knows(trial.number):
+                record = Record.read(trial.system_attrs)
+                if record is not None:
+                    self.chain.remember(trial.number, record)
             if trial.state.is_finished():
                 self.chain.end(trial.number, self._outcome(trial))
-            else:
-                waiting.append(i)
-        self._waiting, self._read = waiting, len(trials)
 
     def _outcome(self, trial: FrozenTrial) -> Outcome:
         point = self.translation.inward(trial.params)
@@ -258,6 +263,21 @@ class _View:
         if value is None:
             return Outcome(math.nan, 0.0, point)
         return Outcome(self._sign * value, _violation(trial.system_attrs), point)
+
+
+class _News:
+    """Which trials are worth a look: those that had not ended when they were last seen."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+        self._waiting: list[int] = []  # places of those that had not ended
+
+    def among(self, trials: list[FrozenTrial]) -> list[FrozenTrial]:
+        """Of all trials, those that are new or had not ended."""
+        places = [*self._waiting, *range(self._seen, len(trials))]
+        self._waiting = [i for i in places if not trials[i].state.is_finished()]
+        self._seen = len(trials)
+        return [trials[i] for i in places]
 
 
 def _violation(attributes: Mapping[str, Any]) -> float:

@@ -87,6 +87,7 @@ class Chain:
         self.name = name
         self._make, self._seed = make, seed
         self._records: dict[int, Record] = {}
+        self._of_batch: dict[int, list[int]] = {}
         self._links: dict[int, Link] = {}
         self._next: dict[int | None, int] = {}  # the batch that follows each
         self._outcomes: dict[int, Outcome] = {}
@@ -110,11 +111,16 @@ class Chain:
         self._follow()
         return self._optimizer.centre if self._path else None
 
+    def knows(self, number: int) -> bool:
+        """Whether it has the record of a trial."""
+        return number in self._records
+
     def remember(self, number: int, record: Record) -> None:
         """A trial was asked, by whichever process."""
-        if record.chain != self.name or number in self._records:
+        if record.chain != self.name:
             return
         self._records[number] = record
+        self._of_batch.setdefault(record.batch, []).append(number)
         if record.batch == self._batch:
             self._unasked.append(number)
         if record.link is not None:
@@ -152,6 +158,7 @@ class Chain:
         candidate = self._optimizer.ask_as(number, wish(batch))
         record = Record(self.name, batch, self._optimizer.place_of(number), link)
         self._records[number] = record
+        self._of_batch.setdefault(batch, []).append(number)
         self._asked.add(number)
         return candidate.params, record
 
@@ -196,7 +203,7 @@ class Chain:
         self._optimizer.begin(batch)
         self._path.append(batch)
         self._told, self._asked = set(), set()
-        self._unasked = [number for number, record in self._records.items() if record.batch == batch]
+        self._unasked = self._of_batch.get(batch, []).copy()
 
     def _show(self, numbers: Iterable[int]) -> None:
         """Candidates of the present batch that were asked elsewhere."""
