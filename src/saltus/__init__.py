@@ -1,6 +1,7 @@
 """Saltus: mixed-integer black-box optimisation."""
 
 from ._version import __version__
+from .asynchronous import AsynchronousOptimizer
 from .candidates import Best, Candidate
 from .child import WorkerError
 from .minimize import ObjectiveError, minimize
@@ -13,6 +14,7 @@ from .variables import Bool, Float, Int, Ordinal
 
 __all__ = [
     "STRATEGIES",
+    "AsynchronousOptimizer",
     "Best",
     "Bool",
     "Candidate",

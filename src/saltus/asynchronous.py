@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -157,11 +157,13 @@ class AsynchronousOptimizer(Optimizer):
         super().__init__(*args, **kwargs)
         self._open: Open | None = None
         self._closed: Open | None = None  # the last one, until its flying candidates are seen off
+        self._given: dict[int, Candidate] = {}  # what `ask` gave and `tell` has not heard of
         self._flying: dict[int, Flying] = {}
-        self._others: list[Other] = []
+        self._others: list[Other] = []  # told since the batch began: what the search can learn from, ...
+        self._strays: list[Other] = []  # ... and what only may be the best of all
         self._focus: object = None
         self._since = 0  # the generation with which the present focus began
-        self._before: tuple[dict[int, Flying], list[Other]] = ({}, [])  # as they were when the batch began
+        self._before: tuple[dict[int, Flying], list[Other], list[Other]] = ({}, [], [])  # when it began
 
     def ask(self, k: int | None = None) -> list[Candidate]:
         """The next candidate, or the next k."""
@@ -174,19 +176,17 @@ class AsynchronousOptimizer(Optimizer):
         is not theirs.
         """
         g = self.begin(id)
-        return self._asked(g, id, g.next_place(wish))
-
-    def ask_again(self, id: int, place: int) -> Candidate | None:
-        """What was asked elsewhere under this id, at this place of the present batch; None: there is none."""
-        g = self._open
-        if g is None or not g.has(place):
-            return None
-        return self._asked(g, id, place)
-
-    def _asked(self, g: Open, id: int, place: int) -> Candidate:
+        place = g.next_place(wish)
         g.note(id, place)
         self._next_id = max(self._next_id, id + 1)
-        return Candidate(id, g.params[place].copy())  # a place may be asked again
+        candidate = self._given[id] = Candidate(id, g.params[place].copy())  # a place may be asked again
+        return candidate
+
+    def note_asked(self, id: int, place: int) -> None:
+        """Somebody else has asked this place of the present batch, if there is one."""
+        g = self._open
+        if g is not None and g.has(place):
+            g.note(id, place)
 
     def place_of(self, id: int) -> int:
         """The place in the present batch of a candidate that was asked from it."""
@@ -201,11 +201,10 @@ class AsynchronousOptimizer(Optimizer):
             self._search.draw(self._rng)
             if self._search.focus is not self._focus:
                 self._focus, self._since = self._search.focus, self.generation
-                left, self._others = self._others, []
-                for other in left:
-                    self._hear(other)
+                self._strays += self._others
+                self._others = []
             self._open = Open(self._search, self._frame, id, self._key())
-            self._before = (self._flying.copy(), self._others.copy())
+            self._before = (self._flying.copy(), self._others.copy(), self._strays.copy())
         return self._open
 
     def _key(self) -> int:
@@ -234,8 +233,10 @@ class AsynchronousOptimizer(Optimizer):
             return False  # with one worker it is taken when all of it is told, as without asynchrony
         if not self._search.enough(told, known, len(self._others)):
             return False
-        others = _as_told(sorted(self._others, key=lambda other: other.id), told)
-        self._open, self._closed, self._others = None, g, []
+        for stray in sorted(self._strays, key=_id):
+            self._search.hear(_as_told([stray]).point(0))
+        others = _as_told(sorted(self._others, key=_id), told)
+        self._open, self._closed, self._others, self._strays = None, g, [], []
         self._search.take_some(told, known, others, g.randomness(-1), self._rng)
         self.generation += 1
         return True
@@ -244,7 +245,8 @@ class AsynchronousOptimizer(Optimizer):
         """Take back all that was asked and told since the present batch began."""
         if self._open is not None:
             self._open = Open(self._search, self._frame, self._open.first_id, self._key())
-            self._flying, self._others = self._before[0].copy(), self._before[1].copy()
+            flying, others, strays = self._before
+            self._flying, self._others, self._strays = flying.copy(), others.copy(), strays.copy()
 
     @property
     def pending(self) -> list[Candidate]:
@@ -274,6 +276,8 @@ class AsynchronousOptimizer(Optimizer):
         if isinstance(candidates, Candidate):
             candidates, values = [candidates], [values]
             violation = None if violation is None else [violation]
+        if not isinstance(candidates, Iterable):
+            raise TypeError(f"tell takes what ask gave, candidates, got {type(candidates).__name__}")
         ids = [self._pending_id(candidate) for candidate in candidates]
         if len(set(ids)) != len(ids) or not ids:
             raise ValueError("tell takes at least one candidate and each once, got none or one twice")
@@ -282,7 +286,7 @@ class AsynchronousOptimizer(Optimizer):
         if violation is not None:
             amounts = [max(v, 0.0) for v in as_numbers("violation", violation, len(ids))]
         for told in zip(ids, numbers, amounts, strict=True):
-            self._tell(*told)
+            self.tell_as(*told)
 
     def is_pending(self, id: int) -> bool:
         """Whether the candidate with this id was asked and not told."""
@@ -292,14 +296,17 @@ class AsynchronousOptimizer(Optimizer):
     def _pending_id(self, candidate: Any) -> int:
         if not isinstance(candidate, Candidate):
             raise TypeError(f"tell takes what ask gave, a Candidate, got {type(candidate).__name__}")
-        if not self.is_pending(candidate.id):
+        own = self._given.get(candidate.id)
+        if own is None or not (candidate is own or candidate == own):
             raise ValueError(
                 f"candidate {candidate.id} is not pending: it was told already, "
                 "or it was not asked from this optimizer"
             )
         return candidate.id
 
-    def _tell(self, id: int, value: float, violation: float) -> None:
+    def tell_as(self, id: int, value: float, violation: float = 0.0) -> None:
+        """Tell the value of the candidate with this id, which `is_pending`."""
+        self._given.pop(id, None)
         g = self._open
         if g is None or id not in g.places:
             self._see_off()
@@ -317,6 +324,7 @@ class AsynchronousOptimizer(Optimizer):
         """Tell the value of a point that was not asked from this optimizer; it has an id all the same."""
         x, plateaus = self._frame.located(self._frame.numbers_of(params))
         number, amount = as_numbers("value and violation", [value, violation], 2)
+        self._next_id = max(self._next_id, id + 1)
         self._tell_other(Other(id, x, plateaus, number, max(amount, 0.0)), kin=True)
 
     def _tell_other(self, other: Other, kin: bool) -> None:
@@ -326,10 +334,7 @@ class AsynchronousOptimizer(Optimizer):
         if kin and self._focus in (None, self._search.focus) and self._search.welcomes(other.plateaus):
             self._others.append(other)
         else:
-            self._hear(other)
-
-    def _hear(self, other: Other) -> None:
-        self._search.hear(_as_told([other]).point(0))
+            self._strays.append(other)
 
     def _numbers(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
         return np.asarray(self._frame.numbers(x[None], plateaus[None])[0])
@@ -343,6 +348,7 @@ class AsynchronousOptimizer(Optimizer):
             "begun": self._focus is self._search.focus,
             "flying": [[id, *flying] for id, flying in self._flying.items()],
             "others": [list(other) for other in self._others],
+            "strays": [list(other) for other in self._strays],
             "open": None if g is None else g.state(),
         }
         return super().state() | {"flow": plain.pack(flow)}
@@ -355,16 +361,22 @@ class AsynchronousOptimizer(Optimizer):
         self._focus = self._search.focus if flow["begun"] else None
         for id, x, plateaus, generation in flow["flying"]:
             self._flying[int(id)] = Flying(*self._shaped(x, plateaus), int(generation))
-        for id, x, plateaus, value, violation in flow["others"]:
-            self._others.append(Other(int(id), *self._shaped(x, plateaus), float(value), float(violation)))
+        for name, kept in (("others", self._others), ("strays", self._strays)):
+            for id, x, plateaus, value, violation in flow[name]:
+                kept.append(Other(int(id), *self._shaped(x, plateaus), float(value), float(violation)))
         if flow["open"] is not None:
             self._open = Open.restored(self._search, self._frame, flow["open"])
-        self._before = (self._flying.copy(), self._others.copy())
+        self._before = (self._flying.copy(), self._others.copy(), self._strays.copy())
+        self._given = {candidate.id: candidate for candidate in self.pending}
         return self
 
     def _shaped(self, x: Any, plateaus: Any) -> tuple[FloatArray, FloatArray]:
         frame = self._frame
         return plain.shaped(x, (frame.N,), "x"), plain.shaped(plateaus, (frame.lattice.size,), "plateaus")
+
+
+def _id(other: Other) -> int:
+    return other.id
 
 
 def _as_told(others: Sequence[Other], like: Told | None = None) -> Told:

@@ -71,7 +71,7 @@ class Optimizer:
                 f"space must be a Space, got {type(space).__name__}; write Space({{...}}) or Space([...]), "
                 "and bounds as for SciPy as minimize(fun, bounds=...)"
             )
-        even = mirrored(strategy)
+        mirrored(strategy)  # or an error that lists the names
         self.space = space
         self.strategy = strategy
         self._frame = frame = Frame(space, mean, sigma)
@@ -84,7 +84,7 @@ class Optimizer:
         self._generation: Generation | None = None
         if population is None:
             population = default_population(frame.N)
-        self._population = _checked_population(population, even)
+        self._population = checked_population(population, strategy)
         domain = Domain(frame.n_co, frame.lattice, *frame.ends())
         self._search: Search = begin(strategy, domain, self._population, self._margin, frame.m, exact)
 
@@ -333,10 +333,12 @@ def checked_count(k: Any) -> int:
     return int(k)
 
 
-def _checked_population(population: Any, mirrored: bool) -> int:
-    rule = "even and at least 4" if mirrored else "at least 4"
+def checked_population(population: Any, strategy: str) -> int:
+    """The population as an int, or a ValueError that says what the strategy wants."""
+    even = mirrored(strategy)
+    rule = "even and at least 4" if even else "at least 4"
     whole = isinstance(population, int | np.integer) and not isinstance(population, bool)
-    if not whole or population < 4 or (mirrored and population % 2):
+    if not whole or population < 4 or (even and population % 2):
         near = max(4, population + population % 2) if whole else "a whole number"
         raise ValueError(f"population must be {rule}, got {population!r}; try {near}")
     return int(population)

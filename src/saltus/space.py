@@ -205,9 +205,20 @@ class Frame:
 
     def numbers_of(self, params: Params) -> FloatArray:
         """One point in the user's order and units, from what the objective gets."""
-        if self.space.names is None:
-            return np.array(params, dtype=np.float64)
-        return np.array([float(params[name]) for name in self.space.names])
+        names, variables = self.space.names, self.space.variables
+        if names is None:
+            values = list(params)
+        else:
+            missing = [name for name in names if name not in params]
+            if missing:
+                raise ValueError(f"a point has a value for each variable; {missing[0]!r} is missing")
+            values = [params[name] for name in names]
+        if len(values) != len(variables):
+            raise ValueError(f"a point has {len(variables)} values, got {len(values)}")
+        numbers = [
+            v.check_within(value, self.space.label(i)) for i, (v, value) in enumerate(zip(variables, values))
+        ]
+        return np.array(numbers)
 
     def located(self, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Internal coordinates of one point, NaN for its integers, and their plateaus."""

@@ -110,10 +110,14 @@ class Variable(ABC):
 
     def check_init(self, init: Any, who: str) -> float:
         """A start within the range, as a float, or a ValueError that names the limits."""
-        value = _number(who, "init", float(init) if isinstance(init, bool | np.bool_) else init)
+        return self.check_within(init, f"{who}: init")
+
+    def check_within(self, given: Any, what: str) -> float:
+        """A number within the range, as a float, or a ValueError that names the limits."""
         low, high = self.range()
+        value = float(given) if isinstance(given, Real | np.bool_) else math.nan
         if not (low <= value <= high and math.isfinite(value)):
-            raise ValueError(f"{who}: init must lie in [{low:g}, {high:g}], got {init!r}")
+            raise ValueError(f"{what} must lie in [{low:g}, {high:g}], got {given!r}")
         return value
 
     def check_scale(self, scale: Any, who: str) -> float:

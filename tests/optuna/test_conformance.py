@@ -38,7 +38,9 @@ kit = _kit()
 
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
 class TestSaltusSampler(
-    kit.BasicSamplerTestCase, kit.RelativeSamplerTestCase, kit.SingleOnlySamplerTestCase  # type: ignore[misc]
+    kit.BasicSamplerTestCase,
+    kit.RelativeSamplerTestCase,
+    kit.SingleOnlySamplerTestCase,  # type: ignore[misc]
 ):
     @pytest.fixture(params=[{}, {"strategy": "dx-nes-ici"}, {"n_startup_trials": 5}], ids=str)
     def sampler(self, request: pytest.FixtureRequest) -> Callable[[], SaltusSampler]:

@@ -7,6 +7,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from ..asynchronous import AsynchronousOptimizer
-from ..optimizer import DEFAULT_STRATEGY
+from ..optimizer import DEFAULT_STRATEGY, checked_population
+from ..search import mirrored
 from .chain import Chain, Outcome, Record
 from .translation import Translation
 
@@ -74,8 +76,15 @@ class SaltusSampler(BaseSampler):
                 violated. What `trial.set_constraint` says counts as well.
             warn: log, once for each parameter, if something is not as one may think.
         """
+        mirrored(strategy)  # a clear error now, not at the first trial
+        if population is not None:
+            checked_population(population, strategy)
+        for name, number in (("seed", seed or 0), ("n_startup_trials", n_startup_trials)):
+            if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
+                raise ValueError(f"{name} must be a whole number, at least 0, got {number!r}")
+        if search_space is not None and all(range.single() for range in search_space.values()):
+            raise ValueError("search_space must name at least one parameter with more than one value")
         self._strategy, self._population = strategy, population
-        self._seed = seed
         self._n_startup_trials = n_startup_trials
         self._x0 = dict(x0 or {})
         self._search_space = None if search_space is None else dict(search_space)

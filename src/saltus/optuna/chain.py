@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..asynchronous import AsynchronousOptimizer
-from ..candidates import Candidate
 
 KEY = "saltus"
 LONGEST = 2000  # characters of an attribute; databases have 2046 or more
@@ -209,7 +208,7 @@ class Chain:
         """Candidates of the present batch that were asked elsewhere."""
         for number in numbers:
             if number not in self._asked:
-                self._optimizer.ask_again(number, self._records[number].place)
+                self._optimizer.note_asked(number, self._records[number].place)
                 self._asked.add(number)
 
     def _tell(self, numbers: Iterable[int]) -> None:
@@ -218,7 +217,7 @@ class Chain:
             self._fresh.discard(number)
             self._told.add(number)
             if self._optimizer.is_pending(number):
-                self._optimizer.tell(Candidate(number, None), outcome.value, outcome.violation)
+                self._optimizer.tell_as(number, outcome.value, outcome.violation)
             elif outcome.point is not None:
                 self._optimizer.tell_point(number, outcome.point, outcome.value, outcome.violation)
 

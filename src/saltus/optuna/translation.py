@@ -41,7 +41,14 @@ class Translation:
 
     def starts(self, x0: Mapping[str, Any]) -> dict[str, float]:
         """Where to start, for the parameters that are given."""
-        return {name: float(self.columns[name].inward(x0[name])) for name in self.columns if name in x0}
+        starts = {}
+        for name, column in self.columns.items():
+            if name in x0:
+                try:
+                    starts[name] = float(column.inward(x0[name]))
+                except (KeyError, ValueError, TypeError) as error:
+                    raise ValueError(f"x0 of {name!r} must be one of its values: {error}") from error
+        return starts
 
     def middle(self) -> dict[str, Any]:
         """The point in the middle of all ranges, for Optuna."""

@@ -78,8 +78,10 @@ class Integers:
         p, q = ndtr(a), ndtr(b)
         z = ndtri(p + rng.random(a.shape) * (q - p))
         z = np.clip(np.where(q - p > _TINY, z, np.where(b < 0, b, a)), a, b)
+        # a point exactly on the lower threshold would belong to the plateau below
+        drawn = np.clip(m + sd * np.where(above, -z, z), np.nextafter(low, np.inf), high)
         x = x.copy()
-        x[:, i:] = np.where(unknown, m + sd * np.where(above, -z, z), x[:, i:])
+        x[:, i:] = np.where(unknown, drawn, x[:, i:])
         return x
 
     def biased(self, memory: Any, m: FloatArray, step: FloatArray) -> FloatArray:

@@ -42,7 +42,7 @@ def eigh(s: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def shortening(z: FloatArray) -> FloatArray:
-    """What to multiply each row with, so that none is longer than one drawn from N(0, I) hardly ever is.
+    """What to multiply each row with, so that none is longer than one drawn from N(0, I) seldom is.
 
     Candidates of an older Gaussian, or of nobody's, may be far away from the present one. The limit is that
     of Hansen's "Injecting external solutions into CMA-ES" (2011).

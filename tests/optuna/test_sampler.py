@@ -1,0 +1,527 @@
+from __future__ import annotations
+
+import copy
+import logging
+import math
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.storages import InMemoryStorage
+from optuna.trial import FrozenTrial, TrialState
+
+import saltus
+from saltus.optuna import SaltusSampler
+from saltus.optuna.chain import Link, Record, as_ranges, from_ranges
+from saltus.optuna.translation import Translation
+
+SPACE: dict[str, BaseDistribution] = {
+    "x": FloatDistribution(-5, 5),
+    "y": FloatDistribution(1e-3, 10, log=True),
+    "k": IntDistribution(0, 20),
+    "on": CategoricalDistribution([False, True]),
+}
+Params = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> None:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+def cost(p: Params) -> float:
+    off = (p["x"] - 1) ** 2 + math.log(p["y"]) ** 2 + 0.3 * (p["k"] - 7) ** 2
+    return float(off + (0 if p["on"] else 2))
+
+
+def suggest(trial: optuna.Trial, space: dict[str, BaseDistribution] = SPACE) -> Params:
+    return {name: trial._suggest(name, distribution) for name, distribution in space.items()}
+
+
+def objective(trial: optuna.Trial) -> float:
+    return cost(suggest(trial))
+
+
+def made(n: int = 0, objective: Callable[[optuna.Trial], float] = objective, **options: Any) -> optuna.Study:
+    direction = options.pop("direction", "minimize")
+    options = {"seed": 1, "search_space": SPACE} | options
+    study = optuna.create_study(sampler=SaltusSampler(**options), direction=direction)
+    study.optimize(objective, n_trials=n)
+    return study
+
+
+def points(study: optuna.Study) -> list[Params]:
+    return [t.params for t in study.trials]
+
+
+@contextmanager
+def warnings_of_the_sampler() -> Iterator[list[str]]:
+    messages: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("optuna.samplers.saltus")
+    logger.addHandler(handler)
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        yield messages
+    finally:
+        logger.removeHandler(handler)
+
+
+def chain_of(study: optuna.Study) -> Any:
+    """The chain of batches of a study's sampler; there is one."""
+    (view,) = study.sampler._views.values()  # type: ignore[attr-defined]
+    return view.chain
+
+
+def test_it_is_the_search_of_minimize() -> None:
+    study = made(200)
+    seen: list[Params] = []
+
+    def fun(p: Params) -> float:
+        p = {"x": p["x"], "y": p["y"], "k": p["k"], "on": p["on"]}
+        seen.append(p)
+        return cost(p)
+
+    space = saltus.Space(
+        {
+            "k": saltus.Int(0, 20),
+            "on": saltus.Bool(),
+            "x": saltus.Float(-5, 5),
+            "y": saltus.Float(1e-3, 10, log=True),
+        }
+    )
+    saltus.minimize(fun, space, budget=200, seed=1)
+    assert points(study) == seen
+    assert study.best_value < 1e-6
+
+
+def test_maximising_is_minimising_the_negative() -> None:
+    up = made(100, lambda trial: -objective(trial), direction="maximize")
+    assert points(up) == points(made(100))
+
+
+@pytest.mark.parametrize("strategy", saltus.STRATEGIES)
+def test_who_comes_back_goes_on_where_it_was(strategy: str) -> None:
+    whole = made(90, strategy=strategy)
+    parts = made(30, strategy=strategy)
+    for _ in range(3):
+        parts.sampler = SaltusSampler(seed=99, search_space=SPACE, strategy=strategy)  # the first seed counts
+        parts.optimize(objective, n_trials=20)
+    assert points(parts) == points(whole)
+
+
+def test_a_pickled_sampler_goes_on() -> None:
+    study = made(40)
+    study.sampler = pickle.loads(pickle.dumps(study.sampler))
+    study.optimize(objective, n_trials=40)
+    assert points(study) == points(made(80))
+
+
+def test_without_a_space_the_first_trial_is_the_start() -> None:
+    study = made(30, search_space=None)
+    first = study.trials[0].params
+    assert (first["x"], first["y"], first["k"]) == (0.0, pytest.approx(0.1), 10)
+    study = made(30, search_space=None, x0={"x": 2.0, "k": 3})
+    assert study.trials[0].params["x"] == 2.0
+    assert study.trials[0].params["k"] == 3
+    assert made(150, search_space=None).best_value < 1e-4
+
+
+def test_x0_is_where_it_starts() -> None:
+    near = made(1, population=200, x0={"x": 4.0, "y": 5.0, "k": 18, "on": True})
+    near.optimize(objective, n_trials=99)
+    assert abs(np.mean([p["k"] for p in points(near)]) - 18) < 1.5
+    with pytest.raises(ValueError, match="x0"):
+        made(1, x0={"x": 7.0})
+
+
+def test_startup_trials_are_random_and_no_trial_is_lost() -> None:
+    study = made(60, n_startup_trials=20)
+    assert all("saltus" not in t.system_attrs for t in study.trials[:20])
+    assert all("saltus" in t.system_attrs for t in study.trials[20:])
+    chain = chain_of(study)
+    told = set(chain._told).union(*(chain._links[batch].told for batch in chain._path))
+    assert told >= set(range(58))
+
+
+class TestOutcomes:
+    def test_failed_and_pruned_trials(self) -> None:
+        def fails(trial: optuna.Trial) -> float:
+            p = suggest(trial)
+            if p["x"] < 0:
+                raise RuntimeError("no")
+            if p["k"] > 15:
+                trial.report(cost(p), 1)
+                raise optuna.TrialPruned
+            return cost(p)
+
+        study = optuna.create_study(sampler=SaltusSampler(seed=1, search_space=SPACE))
+        study.optimize(fails, n_trials=150, catch=(RuntimeError,))
+        states = [t.state for t in study.trials]
+        assert TrialState.FAIL in states
+        assert study.best_value < 1e-3
+        outcomes = chain_of(study)._outcomes
+        for t in study.trials[:-1]:
+            if t.state == TrialState.FAIL:
+                assert math.isnan(outcomes[t.number].value)
+            elif t.state == TrialState.PRUNED:
+                assert outcomes[t.number].value == t.intermediate_values[1]
+
+    def test_a_pruned_trial_that_reported_nothing_is_infeasible(self) -> None:
+        def prunes(trial: optuna.Trial) -> float:
+            suggest(trial)
+            raise optuna.TrialPruned
+
+        study = made(30, prunes)
+        assert all(math.isnan(outcome.value) for outcome in chain_of(study)._outcomes.values())
+
+    def test_nan_is_infeasible(self) -> None:
+        study = made(200, lambda trial: math.nan if (p := suggest(trial))["x"] > 1.5 else cost(p))
+        assert study.best_value < 1e-3
+
+    def test_constraints(self) -> None:
+        def constraints(trial: FrozenTrial) -> list[float]:
+            return [trial.params["k"] - 4.0]
+
+        study = made(300, constraints_func=constraints)
+        kept = [t for t in study.trials if t.params["k"] <= 4]
+        assert min(cost(t.params) for t in kept) == pytest.approx(0.3 * 9, abs=1e-2)
+        assert study.trials[0].system_attrs["constraints"] == [study.trials[0].params["k"] - 4.0]
+
+    @pytest.mark.skipif(not hasattr(optuna.Trial, "set_constraint"), reason="Optuna 5 has it")
+    def test_constraints_that_the_objective_sets(self) -> None:
+        def constrained(trial: optuna.Trial) -> float:
+            p = suggest(trial)
+            trial.set_constraint("k", p["k"] - 4.0)
+            return cost(p)
+
+        study = made(300, constrained)
+        assert study.best_value == pytest.approx(0.3 * 9, abs=1e-2)
+
+    def test_constraints_must_be_numbers(self) -> None:
+        with pytest.raises(ValueError, match="constraints_func"):
+            made(1, constraints_func=lambda trial: [math.nan])
+
+
+class TestChosenByTheUser:
+    def test_an_enqueued_trial_is_evaluated_as_it_is_and_teaches(self) -> None:
+        study = made(30)
+        best = {"x": 1.0, "y": 1.0, "k": 7, "on": True}
+        study.enqueue_trial(best)
+        study.optimize(objective, n_trials=30)
+        assert study.trials[30].params == best
+        assert chain_of(study)._optimizer.best.value == 0.0
+
+    def test_what_an_enqueued_trial_leaves_open_is_where_the_search_is(self) -> None:
+        study = made(100)
+        study.enqueue_trial({"k": 2})
+        study.optimize(objective, n_trials=1)
+        trial = study.trials[100]
+        assert trial.params["k"] == 2
+        assert abs(trial.params["x"] - 1) < 0.5  # not at random
+        assert "saltus" not in trial.system_attrs
+
+    def test_before_the_first_trial(self) -> None:
+        study = made()
+        study.enqueue_trial({"k": 2})
+        study.enqueue_trial({"x": 0.5, "y": 2.0, "k": 6, "on": True})
+        study.optimize(objective, n_trials=60)
+        assert study.trials[0].params["x"] == 0.0
+        assert study.best_value < 0.5
+
+    def test_trials_of_another_sampler_are_learnt_from(self) -> None:
+        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+        study.optimize(objective, n_trials=60)
+        study.sampler = SaltusSampler(seed=1, search_space=SPACE)
+        study.optimize(objective, n_trials=12)
+        first = [cost(p) for p in points(study)[60:]]
+        assert np.median(first) < np.median([cost(p) for p in points(made(12))])
+
+    def test_ask_and_tell_in_any_order(self) -> None:
+        study = made()
+        rng = np.random.default_rng(1)
+        running: list[tuple[optuna.Trial, float]] = []
+        for _ in range(300):
+            while len(running) < 6:
+                trial = study.ask(SPACE)
+                running.append((trial, cost(trial.params)))
+            study.tell(*running.pop(rng.integers(6)))
+        assert study.best_value < 1e-3
+
+    def test_many_threads(self) -> None:
+        study = made()
+        study.optimize(objective, n_trials=200, n_jobs=4)
+        assert len(study.trials) == 200
+        assert study.best_value < 1e-2
+        places = [tuple(t.system_attrs["saltus"].split(",")[1:3]) for t in study.trials]
+        assert len(set(places)) > 180  # a second attempt is rare
+
+
+class TestDynamicSpaces:
+    def branching(self, trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", -5, 5)
+        if trial.suggest_categorical("kind", ["a", "b"]) == "a":
+            return (x - 1) ** 2 + trial.suggest_float("a", 0, 1)
+        return (x - 1) ** 2 + 1 + trial.suggest_int("b", 0, 5)
+
+    def test_what_all_trials_have_is_searched(self) -> None:
+        study = optuna.create_study(sampler=SaltusSampler(seed=1))
+        with warnings_of_the_sampler() as messages:
+            study.optimize(self.branching, n_trials=100)
+        assert study.best_value < 0.1
+        assert study.best_params["kind"] == "a"
+        assert [m for m in messages if "'a' is drawn at random" in m]
+        assert len(messages) == len(set(messages))  # each once
+        assert not [m for m in messages if "'x'" in m and int(m.split()[1][:-1]) > 2]
+
+    def test_a_range_that_changes_begins_another_search(self) -> None:
+        study = optuna.create_study(sampler=SaltusSampler(seed=1))
+        for high in (5, 8):
+
+            def shifted(trial: optuna.Trial, high: int = high) -> float:
+                return (trial.suggest_float("x", -5, high) - 1) ** 2 + trial.suggest_float("y", 0, 1)
+
+            study.optimize(shifted, n_trials=60)
+        assert study.best_value < 0.1
+
+    def test_choices_without_an_order_are_searched_and_that_is_said(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        space = SPACE | {"kind": CategoricalDistribution(["p", "q", "r", "s"])}
+        study = optuna.create_study(sampler=SaltusSampler(seed=1, search_space=space))
+        with warnings_of_the_sampler() as messages:
+            study.optimize(lambda t: cost(p := suggest(t, space)) + "rpsq".index(p["kind"]), n_trials=250)
+        assert study.best_params["kind"] == "r"
+        assert len(messages) == 1
+        assert messages[0].startswith("The choices of 'kind'")
+
+    def test_hyperband_has_a_search_for_each_bracket(self) -> None:
+        def reports(trial: optuna.Trial) -> float:
+            value = objective(trial)
+            for step in range(9):
+                trial.report(value + 9 - step, step)
+                if trial.should_prune():
+                    raise optuna.TrialPruned
+            return value
+
+        pruner = optuna.pruners.HyperbandPruner(min_resource=1, max_resource=9)
+        study = optuna.create_study(sampler=SaltusSampler(seed=1, search_space=SPACE), pruner=pruner)
+        study.optimize(reports, n_trials=200)
+        assert study.best_value < 1
+
+
+class Late(InMemoryStorage):
+    """A storage in which something happens just before an attribute of a trial is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before: Callable[[], None] | None = None
+
+    def set_trial_system_attr(self, trial_id: int, key: str, value: Any) -> None:
+        before, self.before = self.before, None
+        if before is not None:
+            before()
+        super().set_trial_system_attr(trial_id, key, value)
+
+
+class TestManyProcesses:
+    """Several samplers on one storage stand for processes: they know nothing of each other."""
+
+    def together(self, storage: InMemoryStorage, count: int, **options: Any) -> list[optuna.Study]:
+        optuna.create_study(storage=storage, study_name="s")
+        return [self.another(storage, seed=i, **options) for i in range(count)]
+
+    def another(self, storage: InMemoryStorage, **options: Any) -> optuna.Study:
+        sampler = SaltusSampler(search_space=SPACE, **options)
+        return optuna.load_study(storage=storage, study_name="s", sampler=sampler)
+
+    def test_all_come_to_the_same_state(self) -> None:
+        storage = Late()
+        studies = self.together(storage, 4)
+        rng = np.random.default_rng(1)
+        running: list[list[tuple[optuna.Trial, float]]] = [[] for _ in studies]
+
+        def begin(i: int) -> None:
+            trial = studies[i].ask()
+            running[i].append((trial, cost(suggest(trial))))
+
+        for step in range(400):
+            i = int(rng.integers(4))
+            if running[i]:
+                studies[i].tell(*running[i].pop())
+            if step % 3 == 0:  # another asks after this one has read, and before it has written
+                storage.before = lambda i=i: begin((i + 1) % 4)  # type: ignore[misc]
+            begin(i)
+            storage.before = None
+        new = self.another(storage, seed=50)
+        for study in [*studies, new]:
+            suggest(study.ask())
+        states = [self.state(study) for study in [*studies, new]]
+        assert all(state == states[-1] for state in states)
+        path = chain_of(new)._path
+        records = [Record.read(t.system_attrs) for t in new.trials]
+        links = [record for record in records if record is not None and record.link is not None]
+        assert len(links) > len(path) > 20  # some were overtaken
+
+        complete = {t.number for t in new.trials if t.state == TrialState.COMPLETE}
+        told = set(chain_of(new)._told).union(*(chain_of(new)._links[batch].told for batch in path))
+        assert told == complete
+        assert new.best_value < 1e-2
+
+    def state(self, study: optuna.Study) -> Any:
+        """The search itself, once it has gone along all of the chain."""
+        (view,) = study.sampler._views.values()  # type: ignore[attr-defined]
+        view.read(study.get_trials(deepcopy=False))
+        chain = view.chain
+        chain._follow()
+        optimizer = copy.deepcopy(chain._optimizer)
+        optimizer.forget()
+        return chain._path, optimizer.state()["search"], optimizer.state()["rng"]
+
+    def test_one_that_dies_delays_nobody(self) -> None:
+        studies = self.together(InMemoryStorage(), 2)
+        for i in range(250):
+            if i % 5 == 0:
+                suggest(studies[1].ask())  # and is never heard of again
+            studies[0].optimize(objective, n_trials=1)
+        assert studies[0].best_value < 1e-3
+
+    def test_a_result_that_comes_late_is_told(self) -> None:
+        (study,) = self.together(InMemoryStorage(), 1)
+        late = study.ask()
+        value = cost(suggest(late))
+        study.optimize(objective, n_trials=150)
+        study.tell(late, value)
+        study.optimize(objective, n_trials=1)
+        assert 0 in chain_of(study)._told
+        assert 0 not in chain_of(study)._optimizer._flying
+
+    def test_records_stay_short(self) -> None:
+        studies = self.together(InMemoryStorage(), 1, population=1000)
+        rng = np.random.default_rng(1)
+        running = []
+        for _ in range(3000):
+            while len(running) < 700:
+                trial = studies[0].ask()
+                running.append((trial, cost(suggest(trial))))
+            studies[0].tell(*running.pop(rng.integers(700)))
+        attributes = [value for t in studies[0].trials for value in t.system_attrs.values()]
+        assert max(len(value) for value in attributes) <= 2046
+        assert any("saltus:1" in t.system_attrs for t in studies[0].trials)  # one was too long for a piece
+        suggest(studies[0].ask())
+        new = self.another(studies[0]._storage, seed=3, population=1000)  # type: ignore[arg-type]
+        suggest(new.ask())
+        assert self.state(new) == self.state(studies[0])
+
+    @pytest.mark.parametrize("junk", ["", "{}", "[1]", "[[],[],[]]", '["a",0,0,null,"x","",1]', 7, None])
+    def test_junk_in_a_trial_is_no_record(self, junk: Any) -> None:
+        assert Record.read({"saltus": junk}) is None
+        study = made(10)
+        trial = study.ask()
+        suggest(trial)
+        study._storage.set_trial_system_attr(trial._trial_id, "saltus", junk)
+        study.tell(trial, 1.0)
+        study.sampler = SaltusSampler(search_space=SPACE)
+        study.optimize(objective, n_trials=30)
+        assert len(study.trials) == 41
+
+
+def test_more_than_one_objective_is_refused() -> None:
+    study = optuna.create_study(directions=["minimize", "minimize"], sampler=SaltusSampler())
+    with pytest.raises(ValueError, match="multi-objective"):
+        study.ask().suggest_float("x", 0, 1)
+
+
+def test_wrong_arguments_are_told_before_the_first_trial() -> None:
+    wrong: list[tuple[str, Any]] = [
+        ("strategy", "cma"),
+        ("population", 3),
+        ("seed", -1),
+        ("n_startup_trials", -1),
+        ("search_space", {}),
+    ]
+    for name, value in wrong:
+        with pytest.raises(ValueError, match=name):
+            SaltusSampler(**{name: value})
+
+
+DISTRIBUTIONS = st.one_of(
+    st.builds(lambda low, w: FloatDistribution(low, low + w), st.floats(-1e6, 1e6), st.floats(1e-3, 1e6)),
+    st.builds(
+        lambda low, f: FloatDistribution(low, low * f, log=True), st.floats(1e-9, 9), st.floats(1.1, 1e6)
+    ),
+    st.builds(
+        lambda low, step, n: FloatDistribution(low, low + step * n, step=step),
+        st.sampled_from([-3.0, 0.0, 0.1, 7.3]),
+        st.sampled_from([0.1, 0.25, 1.0, 3.7]),
+        st.integers(1, 1000),
+    ),
+    st.builds(
+        lambda low, step, n: IntDistribution(low, low + step * n, step=step),
+        st.integers(-(10**6), 10**6),
+        st.integers(1, 50),
+        st.integers(1, 1000),
+    ),
+    st.builds(
+        lambda low, n: IntDistribution(low, low + n, log=True), st.integers(1, 99), st.integers(1, 10**9)
+    ),
+    st.builds(IntDistribution, st.integers(-(2**60), 0), st.integers(1, 2**60)),
+    st.lists(
+        st.one_of(st.none(), st.booleans(), st.integers(-5, 5), st.floats(-5, 5), st.text(max_size=3)),
+        min_size=2,
+        max_size=8,
+        unique_by=lambda choice: (repr(choice), choice),
+    ).map(CategoricalDistribution),
+)
+
+
+@pytest.mark.filterwarnings("ignore:The distribution is specified by")  # whose end is not on its grid
+@settings(max_examples=200, deadline=None)
+@given(DISTRIBUTIONS, st.integers(0, 2**32 - 1))
+def test_every_value_is_one_of_the_distribution_and_comes_back(
+    distribution: BaseDistribution, seed: int
+) -> None:
+    translation = Translation({"p": distribution})
+    for candidate in saltus.Optimizer(translation.space, seed=seed).ask():
+        value = translation.outward(candidate.params)["p"]
+        assert distribution._contains(distribution.to_internal_repr(value))
+        assert type(value) in (int, float, bool, str, type(None))
+        back = translation.inward({"p": value})
+        assert back is not None
+        assert translation.outward(back)["p"] == value
+    assert distribution._contains(distribution.to_internal_repr(translation.middle()["p"]))
+
+
+def test_numbers_to_choose_from_are_searched_in_their_order() -> None:
+    translation = Translation({"p": CategoricalDistribution([64, 16, 32, 8])})
+    assert [translation.outward({"p": k})["p"] for k in range(4)] == [8, 16, 32, 64]
+    assert not translation.unordered
+    assert Translation({"p": CategoricalDistribution(["a", "b", "c"])}).unordered == ["p"]
+    assert isinstance(Translation({"p": CategoricalDistribution(["a", "b"])}).space.variables[0], saltus.Bool)
+
+
+@given(st.sets(st.integers(0, 10**6)))
+def test_ranges(numbers: set[int]) -> None:
+    assert from_ranges(as_ranges(numbers)) == sorted(numbers)
+
+
+@given(st.sets(st.integers(0, 10**5), max_size=2000), st.integers(0, 2**64))
+def test_records(numbers: set[int], seed: int) -> None:
+    link = Link(3, tuple(sorted(numbers)), (), seed)
+    record = Record("abc", 7, 2, link)
+    attributes = list(record.attributes())
+    assert attributes[-1][0] == "saltus"
+    assert Record.read(dict(attributes)) == record
