@@ -215,9 +215,8 @@ class Frame:
             values = [params[name] for name in names]
         if len(values) != len(variables):
             raise ValueError(f"a point has {len(variables)} values, got {len(values)}")
-        numbers = [
-            v.check_within(value, self.space.label(i)) for i, (v, value) in enumerate(zip(variables, values))
-        ]
+        pairs = enumerate(zip(variables, values, strict=True))
+        numbers = [variable.check_within(value, self.space.label(i)) for i, (variable, value) in pairs]
         return np.array(numbers)
 
     def located(self, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:

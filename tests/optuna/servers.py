@@ -25,26 +25,24 @@ def postgresql() -> Iterator[str]:
         pytest.skip("no PostgreSQL server: apt-get install postgresql")
     bins = initdb.parent
     owner: dict[str, Any] = {}
+    home = Path(tempfile.mkdtemp(prefix="saltus-pg-"))
     if os.getuid() == 0:  # the server refuses to run as root
         try:
-            shutil.chown(tempfile.mkdtemp(), "postgres")
+            shutil.chown(home, "postgres")
         except LookupError:
             pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
         owner = {"user": "postgres", "group": "postgres", "extra_groups": []}
-    home = Path(tempfile.mkdtemp(prefix="saltus-pg-"))
-    if owner:
-        shutil.chown(home, "postgres")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "cwd": home, **owner}
-    data = ["-D", home / "data"]
-    subprocess.run([initdb, *data, "-U", "saltus", "-A", "trust", "--no-sync"], check=True, **quiet)
+    data = ["-D", str(home / "data")]
+    subprocess.run([str(initdb), *data, "-U", "saltus", "-A", "trust", "--no-sync"], check=True, **quiet)
     settings = ["-c", "fsync=off", "-c", f"unix_socket_directories={home}", "-h", "127.0.0.1"]
-    server = subprocess.Popen([bins / "postgres", *data, "-p", str(port), *settings], **quiet)
+    server = subprocess.Popen([str(bins / "postgres"), *data, "-p", str(port), *settings], **quiet)
     try:
         deadline = time.monotonic() + 30
-        ready = [bins / "pg_isready", "-h", "127.0.0.1", "-p", str(port)]
+        ready = [str(bins / "pg_isready"), "-h", "127.0.0.1", "-p", str(port)]
         while subprocess.run(ready, check=False, **quiet).returncode:
             assert server.poll() is None, "the PostgreSQL server has ended"
             assert time.monotonic() < deadline, "the PostgreSQL server does not start"

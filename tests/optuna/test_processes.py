@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
@@ -80,7 +81,8 @@ def told_along_the_chain(url: str) -> tuple[set[int], list[int]]:
     study = optuna.load_study(study_name=NAME, storage=storage_at(url), sampler=sampler(5))
     trial = study.ask()
     trial.suggest_float("x0", -5, 5)
-    (view,) = study.sampler._views.values()  # type: ignore[attr-defined]
+    sampled: Any = study.sampler
+    (view,) = sampled._views.values()
     chain = view.chain
     told = set(chain._told).union(*(chain._links[batch].told for batch in chain._path))
     return told, chain._path

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import optuna
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from optuna.distributions import (
     BaseDistribution,
@@ -56,8 +56,8 @@ def objective(trial: optuna.Trial) -> float:
 
 def made(n: int = 0, objective: Callable[[optuna.Trial], float] = objective, **options: Any) -> optuna.Study:
     direction = options.pop("direction", "minimize")
-    options = {"seed": 1, "search_space": SPACE} | options
-    study = optuna.create_study(sampler=SaltusSampler(**options), direction=direction)
+    defaults: dict[str, Any] = {"seed": 1, "search_space": SPACE}
+    study = optuna.create_study(sampler=SaltusSampler(**(defaults | options)), direction=direction)
     study.optimize(objective, n_trials=n)
     return study
 
@@ -80,10 +80,16 @@ def warnings_of_the_sampler() -> Iterator[list[str]]:
         logger.removeHandler(handler)
 
 
+def view_of(study: optuna.Study) -> Any:
+    """What a study's sampler knows of it."""
+    sampler: Any = study.sampler
+    (view,) = sampler._views.values()
+    return view
+
+
 def chain_of(study: optuna.Study) -> Any:
     """The chain of batches of a study's sampler; there is one."""
-    (view,) = study.sampler._views.values()  # type: ignore[attr-defined]
-    return view.chain
+    return view_of(study).chain
 
 
 def test_it_is_the_search_of_minimize() -> None:
@@ -363,7 +369,7 @@ class TestManyProcesses:
             if running[i]:
                 studies[i].tell(*running[i].pop())
             if step % 3 == 0:  # another asks after this one has read, and before it has written
-                storage.before = lambda i=i: begin((i + 1) % 4)  # type: ignore[misc]
+                storage.before = lambda i=i: begin((i + 1) % 4)
             begin(i)
             storage.before = None
         new = self.another(storage, seed=50)
@@ -383,7 +389,7 @@ class TestManyProcesses:
 
     def state(self, study: optuna.Study) -> Any:
         """The search itself, once it has gone along all of the chain."""
-        (view,) = study.sampler._views.values()  # type: ignore[attr-defined]
+        view = view_of(study)
         view.read(study.get_trials(deepcopy=False))
         chain = view.chain
         chain._follow()
@@ -412,7 +418,7 @@ class TestManyProcesses:
     def test_records_stay_short(self) -> None:
         studies = self.together(InMemoryStorage(), 1, population=1000)
         rng = np.random.default_rng(1)
-        running = []
+        running: list[tuple[optuna.Trial, float]] = []
         for _ in range(3000):
             while len(running) < 700:
                 trial = studies[0].ask()
@@ -494,6 +500,7 @@ DISTRIBUTIONS = st.one_of(
 def test_every_value_is_one_of_the_distribution_and_comes_back(
     distribution: BaseDistribution, seed: int
 ) -> None:
+    assume(not distribution.single())
     translation = Translation({"p": distribution})
     for candidate in saltus.Optimizer(translation.space, seed=seed).ask():
         value = translation.outward(candidate.params)["p"]

@@ -16,8 +16,8 @@ from saltus.optuna import SaltusSampler
 
 NAME = "shared"
 TARGET = 1e-8
-SPACE: dict[str, BaseDistribution] = {f"x{i}": FloatDistribution(-5, 5) for i in range(5)}
-SPACE |= {f"k{i}": IntDistribution(-10, 10) for i in range(5)}
+SPACE: dict[str, BaseDistribution] = {f"x{i}": FloatDistribution(-5, 5) for i in range(3)}
+SPACE |= {f"k{i}": IntDistribution(-10, 10) for i in range(3)}
 
 
 def storage_at(url: str) -> BaseStorage:
@@ -31,9 +31,9 @@ def storage_at(url: str) -> BaseStorage:
 
 def objective(trial: optuna.Trial) -> float:
     """An ellipsoid whose optimum is not in the middle, and evaluations that take different times."""
-    x = np.array([trial.suggest_float(f"x{i}", -5, 5) for i in range(5)])
-    k = np.array([trial.suggest_int(f"k{i}", -10, 10) for i in range(5)])
-    weights = 10.0 ** np.arange(5)
+    x = np.array([trial.suggest_float(f"x{i}", -5, 5) for i in range(3)])
+    k = np.array([trial.suggest_int(f"k{i}", -10, 10) for i in range(3)])
+    weights = 10.0 ** np.arange(3)
     time.sleep(0.002 * np.random.default_rng(trial.number).exponential())
     return float(weights @ (x - 1.3) ** 2 + weights @ (k - 3.0) ** 2)
 

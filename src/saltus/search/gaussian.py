@@ -86,7 +86,7 @@ class GaussianPiece(Piece):
         x, plateaus = all_of_them.batch
         g = self.gaussian
         imagined = self.integers.imagined(x[:, : self.constants.N], plateaus, g.m, g.sd, rng)
-        self._cloud = scaled.placed(self.constants, g, imagined)
+        self._cloud = scaled.placed(self.constants, g, imagined, int(np.count_nonzero(known)))
         self.take(all_of_them._replace(batch=Batch(self.domain.whole(x, plateaus), plateaus)))
 
     @abstractmethod

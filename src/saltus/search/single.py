@@ -78,7 +78,7 @@ class Single:
             told = told.part(known).beside(others)
             g = self.gaussian
             x = self.integers.imagined(*told.batch, g.m, g.sd, extra)
-            self._cloud = self.core.placed(self.constants, g, x)
+            self._cloud = self.core.placed(self.constants, g, x, int(np.count_nonzero(known)))
         self.take(told, rng)
 
     def welcomes(self, plateaus: FloatArray) -> bool:

@@ -92,13 +92,15 @@ class State(NamedTuple):
 class Cloud(NamedTuple):
     """A generation: the drawn half of z, the same in the axes of V and through B, and all points x.
 
-    Of a generation that is not mirrored, z are all of them.
+    Of a generation that is not mirrored, z are all of them, and only the first `own` were drawn from the
+    present Gaussian.
     """
 
     z: FloatArray
     along_axes: FloatArray
     y: FloatArray
     x: FloatArray
+    own: int = 0
 
     @property
     def distances(self) -> FloatArray:
@@ -188,22 +190,22 @@ def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
     return Cloud(z, along_axes, y, x)
 
 
-def placed(c: HasSize, s: State, x: FloatArray) -> Cloud:
-    """Points from anywhere as a generation, not mirrored, of the present Gaussian."""
-    return from_steps(s, (x - s.m) / s.sigma, x)
+def placed(c: HasSize, s: State, x: FloatArray, own: int) -> Cloud:
+    """Points as a generation, not mirrored: the first `own` of the present Gaussian, others from anywhere."""
+    return from_steps(s, (x - s.m) / s.sigma, x, own)
 
 
-def from_steps(s: Any, y: FloatArray, x: FloatArray) -> Cloud:
+def from_steps(s: Any, y: FloatArray, x: FloatArray, own: int) -> Cloud:
     """A generation from its y, as far as that goes: no z is longer than a rare one."""
     along_axes = y @ s.V
     z = np.linalg.solve(s.W, along_axes.T).T
     share = shortening(z)
-    return Cloud(z * share, along_axes * share, y * share, x)
+    return Cloud(z * share, along_axes * share, y * share, x, own)
 
 
 def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
     """Lines 9 to 36 of Algorithm 1."""
-    signal = weigh(c, s, cloud.z, ranking)  # l. 9-10
+    signal = weigh(c, s, cloud, ranking)  # l. 9-10
     phase, pair = signal.phase, signal.pair
     eta_sigma, eta_B = learning_rates(c, phase, ranking.feasible)  # l. 11
 
@@ -246,25 +248,29 @@ class Signal(NamedTuple):
     pair: FloatArray  # both added up; the weights sum to zero, so G_M = Z^T diag(pair) Z
 
 
-def weigh(c: Constants, s: Any, z: FloatArray, ranking: Ranking) -> Signal:
+def weigh(c: Constants, s: Any, cloud: Cloud, ranking: Ranking) -> Signal:
     """Lines 9 and 10: the evolution path, the phase that its length tells, and the weights of the phase."""
-    w = ranking.weighted(c.w_rank)  # instead of sorting the candidates
-    difference, pair = _per_z(w, len(z))
+    z = cloud.z
+    difference, pair = _per_z(ranking.weighted(c.w_rank), cloud)  # instead of sorting the candidates
     p_sigma = (1 - c.c_sigma) * s.p_sigma + c.path_gain * (difference @ z)  # l. 9
     gram = z @ z.T
     path_length = math.sqrt(p_sigma @ p_sigma)
     long_paths = s.long_paths + 1 if path_length >= c.epsilon else 0
     phase = _phase(c, path_length, long_paths)
     if phase is Phase.MOVE:
-        difference, pair = _per_z(_distance_weights(c, gram, ranking), len(z))  # l. 10
+        difference, pair = _per_z(_distance_weights(c, gram, ranking), cloud)  # l. 10
     return Signal(phase, p_sigma, long_paths, gram, difference, pair)
 
 
-def _per_z(w: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+def _per_z(w: FloatArray, cloud: Cloud) -> tuple[FloatArray, FloatArray]:
     """Weights of z in first and second moments, from those of the candidates."""
-    if len(w) == count:
-        return w, w
-    return w[:count] - w[count:], w[:count] + w[count:]  # mirrored: z_{count + i} = -z_i
+    count = len(cloud.z)
+    if len(w) > count:  # mirrored: z_{count + i} = -z_i
+        return w[:count] - w[count:], w[:count] + w[count:]
+    # weights have the sum 0, as the mean of z is 0; for z from elsewhere it is not, and they count in full
+    first = w.copy()
+    first[cloud.own :] += 1.0 / count
+    return first, w
 
 
 def expansion(c: Constants, gamma: float, growth: FloatArray) -> float:

@@ -134,14 +134,14 @@ def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
     return Cloud(z, along_axes, y, x)
 
 
-def placed(c: Constants, s: State, x: FloatArray) -> Cloud:
-    """Points from anywhere as a generation, not mirrored, of the present Gaussian."""
-    return dxnesic.from_steps(s, (x - s.m) / (s.sigma * s.D), x)
+def placed(c: Constants, s: State, x: FloatArray, own: int) -> Cloud:
+    """Points as a generation, not mirrored: the first `own` of the present Gaussian, others from anywhere."""
+    return dxnesic.from_steps(s, (x - s.m) / (s.sigma * s.D), x, own)
 
 
 def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
     """As DX-NES-IC's, with a step of D after that of A."""
-    signal = dxnesic.weigh(c.base, s, cloud.z, ranking)
+    signal = dxnesic.weigh(c.base, s, cloud, ranking)
     phase, pair = signal.phase, signal.pair
     eta_sigma, eta_A = dxnesic.learning_rates(c.base, phase, ranking.feasible)
     converging = phase is Phase.CONVERGENCE
