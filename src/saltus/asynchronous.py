@@ -204,8 +204,12 @@ class AsynchronousOptimizer(Optimizer):
                 self._strays += self._others
                 self._others = []
             self._open = Open(self._search, self._frame, id, self._key())
-            self._before = (self._flying.copy(), self._others.copy(), self._strays.copy())
+            self.mark()
         return self._open
+
+    def mark(self) -> None:
+        """Let `forget` come back to here: what was told so far stays told."""
+        self._before = (self._flying.copy(), self._others.copy(), self._strays.copy())
 
     def _key(self) -> int:
         """A number that is another one in every generation, and the same when it is repeated."""
@@ -317,7 +321,8 @@ class AsynchronousOptimizer(Optimizer):
         g.heard.add(id)
         x, plateaus = g.batch.x[place], g.batch.plateaus[place]
         self._note([id], [value], [violation], lambda _: self._numbers(x, plateaus))
-        if not g.known[place]:
+        # of several attempts at a place the one with the smallest id counts, whichever is told first
+        if not g.known[place] or id == min(i for i in g.heard if g.places[i] == place):
             g.known[place], g.values[place], g.violations[place] = True, value, violation
 
     def tell_point(self, id: int, params: Params, value: Any, violation: Any = 0.0) -> None:

@@ -129,6 +129,38 @@ def test_who_comes_back_goes_on_where_it_was(strategy: str) -> None:
     assert points(parts) == points(whole)
 
 
+def test_who_comes_back_without_a_space_goes_on_too() -> None:
+    whole = made(90, search_space=None)
+    parts = made(30, search_space=None)
+    for _ in range(3):
+        parts.sampler = SaltusSampler(seed=99)
+        parts.optimize(objective, n_trials=20)
+    assert points(parts) == points(whole)
+
+
+def test_one_sampler_for_many_studies() -> None:
+    sampler = SaltusSampler(seed=1, search_space=SPACE)
+    for _ in range(20):
+        study = optuna.create_study(sampler=sampler)
+        study.optimize(objective, n_trials=15)
+        assert points(study) == points(made(15))
+    assert len(sampler._views) <= 2  # of studies that are gone nothing is kept
+
+
+def test_a_space_that_is_not_the_objectives_is_an_error() -> None:
+    with pytest.raises(ValueError, match="in search_space, but the objective asks"):
+        made(30, search_space=SPACE | {"k": IntDistribution(0, 90)})
+
+
+def test_copies_of_trials_under_other_numbers_are_points_and_no_more() -> None:
+    source = made(60)
+    study = optuna.create_study(sampler=SaltusSampler(seed=1, search_space=SPACE))
+    study.add_trials(source.trials[10:])
+    study.optimize(objective, n_trials=60)
+    assert study.best_value <= source.best_value
+    assert chain_of(study)._path[0] == 50
+
+
 def test_a_pickled_sampler_goes_on() -> None:
     study = made(40)
     study.sampler = pickle.loads(pickle.dumps(study.sampler))
@@ -152,6 +184,8 @@ def test_x0_is_where_it_starts() -> None:
     assert abs(np.mean([p["k"] for p in points(near)]) - 18) < 1.5
     with pytest.raises(ValueError, match="x0"):
         made(1, x0={"x": 7.0})
+    with pytest.raises(ValueError, match="x0 names 'z'"):
+        made(1, x0={"z": 7.0})
 
 
 def test_startup_trials_are_random_and_no_trial_is_lost() -> None:
@@ -218,8 +252,12 @@ class TestOutcomes:
         assert study.best_value == pytest.approx(0.3 * 9, abs=1e-2)
 
     def test_constraints_must_be_numbers(self) -> None:
+        study = made(constraints_func=lambda trial: [math.nan])
         with pytest.raises(ValueError, match="constraints_func"):
-            made(1, constraints_func=lambda trial: [math.nan])
+            study.optimize(objective, n_trials=1)
+        study.sampler = SaltusSampler(search_space=SPACE)
+        study.optimize(objective, n_trials=1)
+        assert math.isnan(chain_of(study)._outcomes[0].value)  # complete, and not known to be feasible
 
 
 class TestChosenByTheUser:
@@ -405,6 +443,24 @@ class TestManyProcesses:
             studies[0].optimize(objective, n_trials=1)
         assert studies[0].best_value < 1e-3
 
+    def test_of_two_attempts_at_a_point_the_first_counts_for_all(self) -> None:
+        """A noisy objective: which of them is told first must not matter to who reads the study."""
+        storage = InMemoryStorage()
+        studies = self.together(storage, 6)
+        rng = np.random.default_rng(1)
+        running: list[tuple[int, optuna.Trial, float]] = []
+        for step in range(400):
+            i = step % 6
+            trial = studies[i].ask()
+            running.append((i, trial, cost(suggest(trial)) + 0.1 * rng.random()))
+            if len(running) >= 6:
+                i, trial, value = running.pop(rng.integers(6))
+                studies[i].tell(trial, value)
+        new = self.another(storage, seed=50)
+        for study in [*studies, new]:
+            suggest(study.ask())
+        assert all(self.state(study) == self.state(new) for study in studies)
+
     def test_a_result_that_comes_late_is_told(self) -> None:
         (study,) = self.together(InMemoryStorage(), 1)
         late = study.ask()
@@ -528,7 +584,7 @@ def test_ranges(numbers: set[int]) -> None:
 @given(st.sets(st.integers(0, 10**5), max_size=2000), st.integers(0, 2**64))
 def test_records(numbers: set[int], seed: int) -> None:
     link = Link(3, tuple(sorted(numbers)), (), seed)
-    record = Record("abc", 7, 2, link)
+    record = Record("abc", 9, 7, 2, link)
     attributes = list(record.attributes())
     assert attributes[-1][0] == "saltus"
     assert Record.read(dict(attributes)) == record

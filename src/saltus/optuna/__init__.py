@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from numbers import Integral
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from ..asynchronous import AsynchronousOptimizer
+from ..hints import did_you_mean
 from ..optimizer import DEFAULT_STRATEGY, checked_population
 from ..search import mirrored
 from .chain import Chain, Outcome, Record
@@ -84,6 +86,11 @@ class SaltusSampler(BaseSampler):
                 raise ValueError(f"{name} must be a whole number, at least 0, got {number!r}")
         if search_space is not None and all(range.single() for range in search_space.values()):
             raise ValueError("search_space must name at least one parameter with more than one value")
+        strange = [name for name in x0 or {} if search_space is not None and name not in search_space]
+        if strange:
+            raise ValueError(
+                f"x0 names {strange[0]!r}, which is not in search_space{did_you_mean(strange[0], search_space or ())}"
+            )
         self._strategy, self._population = strategy, population
         self._n_startup_trials = n_startup_trials
         self._x0 = dict(x0 or {})
@@ -150,6 +157,11 @@ class SaltusSampler(BaseSampler):
     ) -> Any:
         """A parameter that the search does not know: its start in the first trial, and then at random."""
         self._raise_error_if_multi_objective(study)
+        given = (self._search_space or {}).get(param_name, param_distribution)
+        if given != param_distribution:
+            raise ValueError(
+                f"{param_name!r} is {given} in search_space, but the objective asks for {param_distribution}"
+            )
         if trial.number == 0 and self._n_startup_trials == 0:
             return self._start(param_name, param_distribution)
         if trial.number >= self._n_startup_trials and self._warn and param_name not in self._warned:
@@ -167,16 +179,22 @@ class SaltusSampler(BaseSampler):
         """Ask for the constraints of a trial that has ended; what it was worth, the next trial reads."""
         if self._constraints_func is None or state not in (TrialState.COMPLETE, TrialState.PRUNED):
             return
-        constraints = [float(value) for value in self._constraints_func(trial)]
-        if any(map(math.isnan, constraints)):
-            raise ValueError(f"constraints_func must give numbers, got {constraints}")
-        study._storage.set_trial_system_attr(trial._trial_id, _CONSTRAINTS, constraints)
+        constraints: list[float] | None = None  # if the function fails: not known, and so not feasible
+        try:
+            given = [float(value) for value in self._constraints_func(trial)]
+            if any(map(math.isnan, given)):
+                raise ValueError(f"constraints_func must give numbers, got {given}")
+            constraints = given
+        finally:
+            study._storage.set_trial_system_attr(trial._trial_id, _CONSTRAINTS, constraints)
 
     def _view(self, study: Study) -> _View:
         # Hyperband shows each of its brackets as a study of its own
         key = (id(study._storage), study._study_id, getattr(study, "_bracket_id", None))
         if key not in self._views:
             self._views[key] = _View(self._made)
+            # a storage made later may have the same id
+            finalize(study._storage, self._views.pop, key, None).atexit = False
         return self._views[key]
 
     def _made(self, distributions: Mapping[str, BaseDistribution], direction: StudyDirection) -> _Model:
@@ -235,7 +253,7 @@ class _View:
     def common(self, trials: list[FrozenTrial]) -> dict[str, BaseDistribution]:
         """The parameters that every complete trial has had with the same distribution."""
         for trial in self._ended.among(trials):
-            if trial.state == TrialState.COMPLETE:
+            if trial.state in (TrialState.COMPLETE, TrialState.PRUNED):
                 had = trial.distributions
                 known = had if self._common is None else self._common
                 if known != had:
@@ -269,7 +287,7 @@ class _View:
             value = trial.value
         elif trial.state == TrialState.PRUNED and trial.last_step is not None:
             value = trial.intermediate_values[trial.last_step]
-        if value is None:
+        if value is None or trial.system_attrs.get(_CONSTRAINTS, ()) is None:
             return Outcome(math.nan, 0.0, point)
         return Outcome(self._sign * value, _violation(trial.system_attrs), point)
 

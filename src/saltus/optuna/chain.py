@@ -35,13 +35,14 @@ class Record:
     """What a trial remembers."""
 
     chain: str  # the settings and the space
+    number: int  # of the trial: in a copy under another number it says nothing
     batch: int
     place: int
     link: Link | None  # if it is the first of its batch
 
     def attributes(self) -> Iterator[tuple[str, str]]:
         """As attributes of a trial; the one that makes the record valid comes last."""
-        fields: list[Any] = [self.chain, self.batch, self.place]
+        fields: list[Any] = [self.chain, self.number, self.batch, self.place]
         if self.link is not None:
             link = self.link
             fields += [link.before, as_ranges(link.asked), as_ranges(link.told), link.seed]
@@ -59,12 +60,12 @@ class Record:
         while (part := attributes.get(f"{KEY}:{len(parts)}")) is not None:
             parts.append(part)
         try:
-            chain, batch, place, *more = json.loads("".join(parts))
+            chain, number, batch, place, *more = json.loads("".join(parts))
             link = None
             if more:
                 before, asked, told, seed = more
                 link = Link(before, tuple(from_ranges(asked)), tuple(from_ranges(told)), int(seed))
-            return cls(str(chain), int(batch), int(place), link)
+            return cls(str(chain), int(number), int(batch), int(place), link)
         except (TypeError, ValueError):
             return None
 
@@ -116,7 +117,7 @@ class Chain:
 
     def remember(self, number: int, record: Record) -> None:
         """A trial was asked, by whichever process."""
-        if record.chain != self.name:
+        if record.chain != self.name or record.number != number:
             return
         self._records[number] = record
         self._of_batch.setdefault(record.batch, []).append(number)
@@ -155,7 +156,7 @@ class Chain:
             self._go_on(number, link)
         batch = self._path[-1]
         candidate = self._optimizer.ask_as(number, wish(batch))
-        record = Record(self.name, batch, self._optimizer.place_of(number), link)
+        record = Record(self.name, number, batch, self._optimizer.place_of(number), link)
         self._records[number] = record
         self._of_batch.setdefault(batch, []).append(number)
         self._asked.add(number)
@@ -197,6 +198,7 @@ class Chain:
             self._optimizer = self._make(link.seed)
             self._optimizer.begin(batch)
             self._tell(link.told)
+            self._optimizer.mark()
         if self._optimizer.between_generations and self._optimizer.stop is not None:
             self._optimizer.restart()
         self._optimizer.begin(batch)

@@ -1,0 +1,4 @@
+from saltus.optuna import SaltusSampler
+
+
+__all__ = ["SaltusSampler"]
