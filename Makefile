@@ -2,8 +2,10 @@
 PYTHON ?= python3
 RUN := .venv/bin/python
 STAMP := .venv/.installed-from-pyproject
+# the sampler's tests run with the newest Optuna and with this one (tests/optuna/test_oldest.py)
+OLDEST_OPTUNA := 4.0.0
 
-.PHONY: setup demo test lint test-slow torture cost paper clean
+.PHONY: setup demo test lint test-slow test-machines torture cost paper clean
 
 setup: $(STAMP)
 
@@ -11,6 +13,7 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Saltus needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
 	$(RUN) -m pip install --quiet --editable '.[dev]'
+	$(RUN) -m pip install --quiet --no-deps --target .venv/oldest-optuna --upgrade 'optuna==$(OLDEST_OPTUNA)'
 	touch $@
 
 demo: setup  ## design a lens with a ray tracer that is no Python program, and write a page about it
@@ -29,6 +32,9 @@ lint: setup
 
 test-slow: setup  ## statistics against the paper
 	$(RUN) -m pytest -q -m slow
+
+test-machines: setup  ## many processes and servers: Dask, Ray, PostgreSQL, a dashboard; about four minutes
+	$(RUN) -m pytest -q -m machines
 
 torture: setup  ## kill a study 100 times, continue it, compare it with one left in peace: about two minutes
 	$(RUN) -m tests.torture

@@ -85,7 +85,6 @@ def test_the_time_of_a_trial_is_shared_out(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(overhead, "GENERATION", 2)
     monkeypatch.setattr(overhead, "GENERATIONS", {"memory": 1, "SQLite": 1})
     monkeypatch.setattr(overhead, "METHODS", [GIVEN])
-    monkeypatch.setattr(overhead, "COPIED", [GIVEN])
     text = overhead.table(tmp_path, 1)
     assert re.search(
         r"\| SQLite \| 6 \| SaltusSampler\(search_space\) \| \d+\.\d\d \| \d+\.\d\d \| 1 \| \d+ \|", text

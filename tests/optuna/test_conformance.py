@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
 
 from saltus.optuna import SaltusSampler
@@ -34,6 +35,10 @@ def _kit() -> Any:
 
 
 kit = _kit()
+
+
+def test_it_is_the_optuna_that_is_meant() -> None:
+    assert str(optuna.__file__).startswith(os.environ.get("SALTUS_OPTUNA", ""))
 
 
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")

@@ -86,11 +86,10 @@ class SaltusSampler(BaseSampler):
                 raise ValueError(f"{name} must be a whole number, at least 0, got {number!r}")
         if search_space is not None and all(range.single() for range in search_space.values()):
             raise ValueError("search_space must name at least one parameter with more than one value")
-        strange = [name for name in x0 or {} if search_space is not None and name not in search_space]
-        if strange:
-            raise ValueError(
-                f"x0 names {strange[0]!r}, which is not in search_space{did_you_mean(strange[0], search_space or ())}"
-            )
+        for name in x0 or {}:
+            if search_space is not None and name not in search_space:
+                hint = did_you_mean(name, list(search_space))
+                raise ValueError(f"x0 names {name!r}, which is not in search_space{hint}")
         self._strategy, self._population = strategy, population
         self._n_startup_trials = n_startup_trials
         self._x0 = dict(x0 or {})

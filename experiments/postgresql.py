@@ -1,4 +1,4 @@
-"""A PostgreSQL server of Debian's package, for a test alone."""
+"""A PostgreSQL server of Debian's package, for an experiment or a test alone."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+
+class NoServer(RuntimeError):
+    """There is no server to be had, and why."""
 
 
 @contextmanager
 def postgresql() -> Iterator[str]:
-    """The address of an empty database; skips the test, and says why, where there is no server."""
+    """The address of an empty database, as long as it is wanted."""
     initdb = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), reverse=True)), None)
     if initdb is None:
-        pytest.skip("no PostgreSQL server: apt-get install postgresql")
+        raise NoServer("no PostgreSQL server: apt-get install postgresql")
     bins = initdb.parent
     owner: dict[str, Any] = {}
     home = Path(tempfile.mkdtemp(prefix="saltus-pg-"))
     if os.getuid() == 0:  # the server refuses to run as root
         try:
             shutil.chown(home, "postgres")
-        except LookupError:
-            pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
+        except LookupError as error:
+            raise NoServer("PostgreSQL does not run as root, and there is no user postgres") from error
         owner = {"user": "postgres", "group": "postgres", "extra_groups": []}
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

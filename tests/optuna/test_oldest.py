@@ -1,0 +1,28 @@
+"""The same tests with the oldest Optuna that is supported: `make setup` puts it beside the newest."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from optuna.testing import pytest_samplers
+
+HERE = Path(__file__).parent
+OLDEST = Path(sys.prefix) / "oldest-optuna"
+
+
+@pytest.mark.skipif(not OLDEST.is_dir(), reason=f"no Optuna in {OLDEST}: make setup installs it there")
+def test_the_oldest_optuna() -> None:
+    tests = [str(HERE / name) for name in ("test_conformance.py", "test_sampler.py")]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-o", "filterwarnings=default", *tests]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(OLDEST),
+        "SALTUS_OPTUNA_KIT": pytest_samplers.__file__,  # this one has no kit of its own yet
+        "SALTUS_OPTUNA": str(OLDEST),
+    }
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=HERE.parents[1])
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-1000:]
