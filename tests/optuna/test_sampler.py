@@ -435,6 +435,26 @@ class TestManyProcesses:
         optimizer.forget()
         return chain._path, optimizer.state()["search"], optimizer.state()["rng"]
 
+    def test_a_batch_is_seen_before_the_trials_that_it_is_made_of(self) -> None:
+        """As in a database that shows an attribute of one trial before the end of another."""
+        storage = InMemoryStorage()
+        one, other = self.together(storage, 2)
+        one.optimize(objective, n_trials=9)
+        suggest(other.ask())
+        hidden = chain_of(other)
+        end, hidden.end = hidden.end, lambda number, outcome: None  # what ends is not shown to this one
+        one.optimize(objective, n_trials=8)
+        for _ in range(3):
+            suggest(other.ask())
+        hidden.end = end
+        for trial in other.trials[9:]:
+            if trial.state == TrialState.COMPLETE:
+                end(trial.number, view_of(other)._outcome(trial))
+        one.optimize(objective, n_trials=30)
+        suggest(other.ask())
+        suggest(one.ask())
+        assert self.state(other) == self.state(one)
+
     def test_one_that_dies_delays_nobody(self) -> None:
         studies = self.together(InMemoryStorage(), 2)
         for i in range(250):
@@ -472,19 +492,19 @@ class TestManyProcesses:
         assert 0 not in chain_of(study)._optimizer._flying
 
     def test_records_stay_short(self) -> None:
-        studies = self.together(InMemoryStorage(), 1, population=1000)
+        studies = self.together(InMemoryStorage(), 1, population=900)
         rng = np.random.default_rng(1)
         running: list[tuple[optuna.Trial, float]] = []
-        for _ in range(3000):
-            while len(running) < 700:
+        for _ in range(2000):
+            while len(running) < 600:
                 trial = studies[0].ask()
                 running.append((trial, cost(suggest(trial))))
-            studies[0].tell(*running.pop(rng.integers(700)))
+            studies[0].tell(*running.pop(rng.integers(600)))
         attributes = [value for t in studies[0].trials for value in t.system_attrs.values()]
         assert max(len(value) for value in attributes) <= 2046
         assert any("saltus:1" in t.system_attrs for t in studies[0].trials)  # one was too long for a piece
         suggest(studies[0].ask())
-        new = self.another(studies[0]._storage, seed=3, population=1000)  # type: ignore[arg-type]
+        new = self.another(studies[0]._storage, seed=3, population=900)  # type: ignore[arg-type]
         suggest(new.ask())
         assert self.state(new) == self.state(studies[0])
 

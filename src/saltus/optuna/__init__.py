@@ -98,7 +98,7 @@ class SaltusSampler(BaseSampler):
         self._warn = warn
         self._warned: set[str] = set()
         self._random = RandomSampler(seed=seed)
-        self._first_seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+        self._first_seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
         self._lock = threading.Lock()
         self._views: dict[Any, _View] = {}
 
@@ -220,9 +220,9 @@ class SaltusSampler(BaseSampler):
         return translation, Chain(name, make, self._first_seed)
 
     def _start(self, name: str, distribution: BaseDistribution) -> Any:
-        if name in self._x0:
-            return self._x0[name]
-        return Translation({name: distribution}).middle()[name]
+        translation = Translation({name: distribution})
+        translation.starts(self._x0)  # or an error
+        return self._x0.get(name, translation.middle()[name])
 
     def _warn_about(self, translation: Translation) -> None:
         for name in translation.unordered:

@@ -154,6 +154,8 @@ class Chain:
         if link is not None:
             self._add(number, link)
             self._go_on(number, link)
+            # a batch that was earlier may be known, and not yet what it is made of
+            self._overtaken = self._next[link.before] != number
         batch = self._path[-1]
         candidate = self._optimizer.ask_as(number, wish(batch))
         record = Record(self.name, number, batch, self._optimizer.place_of(number), link)
