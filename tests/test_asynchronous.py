@@ -34,7 +34,7 @@ from saltus import (
 from saltus.asynchronous import AsynchronousOptimizer
 from saltus.problems import sphere_one_max
 from saltus.search.newton import Newton
-from saltus.search.points import Batch, Domain, Point, Told
+from saltus.search.points import Batch, Domain, Others, Point, Told
 from saltus.search.sweep import Sweep
 from saltus.space import Frame
 from saltus.strategy import FloatArray, Integers, Lattice, Round, cmaes, dxnesic, rank, scaled
@@ -721,12 +721,30 @@ def test_a_placed_cloud_of_the_own_points_is_the_drawn_one(core: Any) -> None:
     z *= np.minimum(1.0, 2.0 / np.sqrt(row_norms2(z)))[:, None]  # none so long that it is shortened
     cloud = core.spread(c, state, z)
     drawn = np.concatenate((z, -z)) if core.MIRRORED else z
-    again = core.placed(c, state, cloud.x, len(cloud.x))
-    np.testing.assert_allclose(again.z, drawn, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(again.distances, cloud.distances, rtol=1e-6)
-    np.testing.assert_array_equal(again.x, cloud.x)
-    far = core.placed(c, state, cloud.x + 1e6, len(cloud.x + 1e6))
+    lone = core.placed(c, state, cloud.x, 0, len(cloud.x))
+    np.testing.assert_allclose(lone.z, drawn, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(lone.distances, cloud.distances, rtol=1e-6)
+    np.testing.assert_array_equal(lone.x, cloud.x)
+    far = core.placed(c, state, cloud.x + 1e6, 0, 0)
     assert np.sqrt(row_norms2(far.z)).max() < np.sqrt(N) + 2
+    if not core.MIRRORED:
+        return
+    ranking = rank(cloud.x[:, 0], None, cloud, integers)
+    paired = core.placed(c, state, cloud.x, population // 2, 0)
+    np.testing.assert_allclose(paired.z, z, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(paired.distances, cloud.distances, rtol=1e-6)
+    one, other = (core.update(c, state, each, ranking, integers) for each in (cloud, paired))
+    np.testing.assert_allclose(one.m, other.m, rtol=1e-6)
+    np.testing.assert_allclose(one.sd, other.sd, rtol=1e-6)
+
+    # with a point of nobody's in addition, which lies to the left and is the best, the mean goes there
+    with_one = core.placed(
+        c, state, np.vstack((cloud.x, cloud.x[:1] - [3.0, 0, 0, 0, 0])), population // 2, 0
+    )
+    values = np.append(cloud.x[:, 1], -1e3)
+    more = core.constants(N, population + 1)
+    left = core.update(more, state, with_one, rank(values, None, with_one, integers), integers)
+    assert left.m[0] < state.m[0]
 
 
 @pytest.mark.parametrize("m", [0.0, 1.5, -40.0, 1e3, -1e6])
@@ -792,7 +810,7 @@ def test_newton_does_without_one_side_of_an_axis(missing: list[int]) -> None:
     known = np.full(7, True)
     known[missing] = False
     assert part.enough(told, known, 0)
-    nobody = told.part(slice(0))
+    nobody = Others(told.part(slice(0)), np.full(np.count_nonzero(known), -1))
     values = np.where(known, told.values, np.nan)
     part.take_some(told._replace(values=values), known, nobody, np.random.default_rng(1))
     whole.take(told)
@@ -845,10 +863,10 @@ def test_a_sweep_goes_on_as_soon_as_something_is_better() -> None:
     told = Told(batch, np.full(len(batch.x), 2.0), None)
     known = np.full(len(batch.x), False)
     known[:2] = True
-    rng, nobody = np.random.default_rng(1), told.part(slice(0))
-    assert sweep.enough(told, known, 0) in (None, False)
+    rng, nobody = np.random.default_rng(1), Others(told.part(slice(0)), np.full(2, -1))
+    assert not sweep.enough(told, known, 0)
     told.values[1] = 0.5
-    assert sweep.enough(told, known, 0) not in (None, False)
+    assert sweep.enough(told, known, 0)
     sweep.take_some(told, known, nobody, rng)
     assert sweep.best.value == 0.5
     np.testing.assert_array_equal(sweep.best.plateaus, batch.plateaus[1])

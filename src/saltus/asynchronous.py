@@ -17,13 +17,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import plain
 from .candidates import Candidate
 from .optimizer import Optimizer, as_numbers, checked_count
-from .search import Batch, Mask, Search, Told
+from .search import Batch, Mask, Others, Search, Told
 from .space import Frame, Params, Space
 from .strategy import FloatArray
+
+PATIENCE = 5  # generations that half a pair waits for the other
+_MOST_PLACES = 2**32  # of a batch
 
 
 class Flying(NamedTuple):
@@ -31,6 +35,7 @@ class Flying(NamedTuple):
 
     x: FloatArray
     plateaus: FloatArray
+    pair: int
     generation: int
 
 
@@ -40,6 +45,7 @@ class Other(NamedTuple):
     id: int
     x: FloatArray
     plateaus: FloatArray
+    pair: int  # the same number for both sides of a pair, or -1
     value: float
     violation: float
 
@@ -47,10 +53,11 @@ class Other(NamedTuple):
 class Open:
     """The batch that is on its way and its spares: places, of which each may be told once."""
 
-    def __init__(self, search: Search, frame: Frame, first_id: int, key: int) -> None:
+    def __init__(self, search: Search, frame: Frame, first_id: int, generation: int, key: int) -> None:
         """All that is random about spares follows from the key."""
         self._search, self._frame, self._key = search, frame, key
-        self.first_id = first_id
+        self.first_id, self.generation = first_id, generation
+        self.paired = search.paired
         self.batch: Batch = search.batch()
         self.params: list[Params] = frame.decode(*self.batch).params
         self.size = len(self.batch.x)
@@ -68,6 +75,14 @@ class Open:
         """A candidate is asked."""
         self.places[id] = place
         self._times[place] += 1
+
+    def pairs(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
+        """A number for the pair of each place, unlike those of all other batches."""
+        if not self.paired:
+            return np.full(len(places), -1)
+        half = self.size // 2
+        spare = half + (places - self.size) // 2
+        return np.asarray(self.generation * _MOST_PLACES + np.where(places < self.size, places % half, spare))
 
     def randomness(self, k: int) -> np.random.Generator:
         """For the k-th group of spares; -1 for what is random about learning."""
@@ -114,7 +129,7 @@ class Open:
 
     def state(self) -> dict[str, Any]:
         """What `restored` needs, for `plain.pack`."""
-        names = ("first_id", "values", "violations", "known")
+        names = ("first_id", "generation", "values", "violations", "known")
         return {name: getattr(self, name) for name in names} | {
             "key": self._key,
             "places": [list(pair) for pair in self.places.items()],
@@ -124,7 +139,7 @@ class Open:
     @classmethod
     def restored(cls, search: Search, frame: Frame, state: Mapping[str, Any]) -> Open:
         """The batch whose state this is."""
-        self = cls(search, frame, int(state["first_id"]), int(state["key"]))
+        self = cls(search, frame, int(state["first_id"]), int(state["generation"]), int(state["key"]))
         count = len(state["known"])
         if not self.has(count - 1) or len(self.known) != count:
             raise ValueError(f"state: the batch has {len(self.known)} places, got {count}")
@@ -203,7 +218,7 @@ class AsynchronousOptimizer(Optimizer):
                 self._focus, self._since = self._search.focus, self.generation
                 self._strays += self._others
                 self._others = []
-            self._open = Open(self._search, self._frame, id, self._key())
+            self._open = Open(self._search, self._frame, id, self.generation, self._key())
             self.mark()
         return self._open
 
@@ -223,7 +238,8 @@ class AsynchronousOptimizer(Optimizer):
         for id, place in g.places.items():
             if id not in g.heard:
                 x, plateaus = g.batch.x[place], g.batch.plateaus[place]
-                self._flying[id] = Flying(x, plateaus, self.generation - 1)
+                pair = int(g.pairs(np.array([place]))[0])
+                self._flying[id] = Flying(x, plateaus, pair, g.generation)
 
     def settle(self) -> None:
         """Learn from what is told, if it is enough. `ask` does so by itself."""
@@ -233,22 +249,51 @@ class AsynchronousOptimizer(Optimizer):
     def _close(self, g: Open) -> bool:
         """Let the search learn, if it knows enough."""
         told, known = g.told()
-        if g.has_unasked and np.count_nonzero(known) + len(self._others) < g.size:
-            return False  # with one worker it is taken when all of it is told, as without asynchrony
-        if not self._search.enough(told, known, len(self._others)):
+        others = sorted(self._others, key=_id)
+        if not self._search.enough(told, known, len(others)):
             return False
+        places = np.flatnonzero(known)
+        pairs = np.array([*g.pairs(places).tolist(), *(other.pair for other in others)], dtype=np.int64)
+        used = (pairs < 0) | np.isin(pairs, _twice(pairs))
+        of_batch, of_others = used[: len(places)], used[len(places) :]
+        known = known.copy()
+        known[places] = of_batch
+        learnt = [other for other, is_used in zip(others, of_others, strict=True) if is_used]
+        if g.has_unasked and np.count_nonzero(used) < g.size:
+            return False  # with one worker it is taken when all of it is told, as without asynchrony
+        if not self._search.enough(told, known, len(learnt)):
+            return False
+        left = [other for other, is_used in zip(others, of_others, strict=True) if not is_used]
+        oldest = (self.generation - PATIENCE) * _MOST_PLACES
+        self._strays += [half for half in left if half.pair < oldest]
         for stray in sorted(self._strays, key=_id):
             self._search.hear(_as_told([stray]).point(0))
-        others = _as_told(sorted(self._others, key=_id), told)
-        self._open, self._closed, self._others, self._strays = None, g, [], []
-        self._search.take_some(told, known, others, g.randomness(-1), self._rng)
+        self._others = [half for half in left if half.pair >= oldest] + self._halves(g, places[~of_batch])
+        self._open, self._closed, self._strays = None, g, []
+        besides = Others(_as_told(learnt, told), pairs[used])
+        self._search.take_some(told, known, besides, g.randomness(-1), self._rng)
         self.generation += 1
         return True
+
+    def _halves(self, g: Open, places: NDArray[np.intp]) -> list[Other]:
+        """Outcomes whose mirror image is still flying, for when it is back."""
+        ids = {place: id for id, place in g.places.items()}
+        return [
+            Other(ids[place], g.batch.x[place], g.batch.plateaus[place], pair, value, violation)
+            for place, pair, value, violation in zip(
+                places.tolist(),
+                g.pairs(places).tolist(),
+                g.values[places].tolist(),
+                g.violations[places].tolist(),
+                strict=True,
+            )
+        ]
 
     def forget(self) -> None:
         """Take back all that was asked and told since the present batch began."""
         if self._open is not None:
-            self._open = Open(self._search, self._frame, self._open.first_id, self._key())
+            first_id = self._open.first_id
+            self._open = Open(self._search, self._frame, first_id, self.generation, self._key())
             flying, others, strays = self._before
             self._flying, self._others, self._strays = flying.copy(), others.copy(), strays.copy()
 
@@ -314,8 +359,8 @@ class AsynchronousOptimizer(Optimizer):
         g = self._open
         if g is None or id not in g.places:
             self._see_off()
-            x, plateaus, generation = self._flying.pop(id)
-            self._tell_other(Other(id, x, plateaus, value, violation), generation >= self._since)
+            x, plateaus, pair, generation = self._flying.pop(id)
+            self._tell_other(Other(id, x, plateaus, pair, value, violation), generation >= self._since)
             return
         place = g.places[id]
         g.heard.add(id)
@@ -325,12 +370,17 @@ class AsynchronousOptimizer(Optimizer):
         if not g.known[place] or id == min(i for i in g.heard if g.places[i] == place):
             g.known[place], g.values[place], g.violations[place] = True, value, violation
 
-    def tell_point(self, id: int, params: Params, value: Any, violation: Any = 0.0) -> None:
-        """Tell the value of a point that was not asked from this optimizer; it has an id all the same."""
+    def tell_point(
+        self, id: int, params: Params, value: Any, violation: Any = 0.0, *, learn: bool = True
+    ) -> None:
+        """Tell the value of a point that was not asked from this optimizer; it has an id all the same.
+
+        If it is not to be learnt from, it may still be the best.
+        """
         x, plateaus = self._frame.located(self._frame.numbers_of(params))
         number, amount = as_numbers("value and violation", [value, violation], 2)
         self._next_id = max(self._next_id, id + 1)
-        self._tell_other(Other(id, x, plateaus, number, max(amount, 0.0)), kin=True)
+        self._tell_other(Other(id, x, plateaus, -1, number, max(amount, 0.0)), kin=learn)
 
     def _tell_other(self, other: Other, kin: bool) -> None:
         """The outcome of a point that is not in the present batch; kin, if the focus was the same."""
@@ -364,11 +414,11 @@ class AsynchronousOptimizer(Optimizer):
         flow = plain.unpack(packed["flow"])
         self._since = int(flow["since"])
         self._focus = self._search.focus if flow["begun"] else None
-        for id, x, plateaus, generation in flow["flying"]:
-            self._flying[int(id)] = Flying(*self._shaped(x, plateaus), int(generation))
+        for id, x, plateaus, pair, generation in flow["flying"]:
+            self._flying[int(id)] = Flying(*self._shaped(x, plateaus), int(pair), int(generation))
         for name, kept in (("others", self._others), ("strays", self._strays)):
-            for id, x, plateaus, value, violation in flow[name]:
-                kept.append(Other(int(id), *self._shaped(x, plateaus), float(value), float(violation)))
+            for id, x, plateaus, pair, *told in flow[name]:
+                kept.append(Other(int(id), *self._shaped(x, plateaus), int(pair), *map(float, told)))
         if flow["open"] is not None:
             self._open = Open.restored(self._search, self._frame, flow["open"])
         self._before = (self._flying.copy(), self._others.copy(), self._strays.copy())
@@ -380,6 +430,11 @@ class AsynchronousOptimizer(Optimizer):
         return plain.shaped(x, (frame.N,), "x"), plain.shaped(plateaus, (frame.lattice.size,), "plateaus")
 
 
+def _twice(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    values, counts = np.unique(numbers, return_counts=True)
+    return np.asarray(values[counts == 2])
+
+
 def _id(other: Other) -> int:
     return other.id
 
@@ -387,5 +442,5 @@ def _id(other: Other) -> int:
 def _as_told(others: Sequence[Other], like: Told | None = None) -> Told:
     if not others and like is not None:
         return like.part(slice(0))
-    _, x, plateaus, values, violations = (np.array(part) for part in zip(*others, strict=True))
+    _, x, plateaus, _, values, violations = (np.array(part) for part in zip(*others, strict=True))
     return Told(Batch(x, plateaus), values, violations if violations.any() else None)

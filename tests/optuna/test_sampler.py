@@ -178,6 +178,10 @@ def test_without_a_space_the_first_trial_is_the_start() -> None:
     assert made(150, search_space=None).best_value < 1e-4
 
 
+def test_without_a_space_it_is_the_same_search_after_the_first_trial() -> None:
+    assert points(made(91, search_space=None))[1:] == points(made(90))
+
+
 def test_x0_is_where_it_starts() -> None:
     near = made(1, population=200, x0={"x": 4.0, "y": 5.0, "k": 18, "on": True})
     near.optimize(objective, n_trials=99)

@@ -199,7 +199,8 @@ class Chain:
         if link.before is None:
             self._optimizer = self._make(link.seed)
             self._optimizer.begin(batch)
-            self._tell(link.told)
+            # a few points would only disturb the first generation; from many there is a lot to learn
+            self._tell(link.told, learn=len(link.told) >= self._optimizer.population)
             self._optimizer.mark()
         if self._optimizer.between_generations and self._optimizer.stop is not None:
             self._optimizer.restart()
@@ -215,7 +216,7 @@ class Chain:
                 self._optimizer.note_asked(number, self._records[number].place)
                 self._asked.add(number)
 
-    def _tell(self, numbers: Iterable[int]) -> None:
+    def _tell(self, numbers: Iterable[int], learn: bool = True) -> None:
         for number in numbers:
             outcome = self._outcomes[number]
             self._fresh.discard(number)
@@ -223,7 +224,8 @@ class Chain:
             if self._optimizer.is_pending(number):
                 self._optimizer.tell_as(number, outcome.value, outcome.violation)
             elif outcome.point is not None:
-                self._optimizer.tell_point(number, outcome.point, outcome.value, outcome.violation)
+                value, violation = outcome.value, outcome.violation
+                self._optimizer.tell_point(number, outcome.point, value, violation, learn=learn)
 
 
 def as_ranges(numbers: Iterable[int]) -> str:

@@ -17,11 +17,12 @@ from ..stopping import RunLog
 from ..strategy import STRATEGIES as SINGLE
 from ..strategy import FloatArray, cmaes, dxnesic, scaled
 from ..strategy.leap import Boundary
-from .points import Batch, Domain, Mask, Point, Told
+from .points import Batch, Domain, Mask, Others, Point, Told
 from .saltus import Saltus
 from .single import Single
 
-__all__ = ["SAVED", "STRATEGIES", "Batch", "Domain", "Mask", "Point", "Search", "Told", "begin", "mirrored"]
+__all__ = ["SAVED", "STRATEGIES", "Search", "begin", "mirrored"]
+__all__ += ["Batch", "Domain", "Mask", "Others", "Point", "Told"]
 
 STRATEGIES = ("saltus", *SINGLE)
 # what a state may hold besides plain data
@@ -58,12 +59,19 @@ class Search(Protocol):
         """Asynchronously: whether to take the batch with what is known of it and as many others."""
 
     def take_some(
-        self, told: Told, known: Mask, others: Told, extra: np.random.Generator, rng: np.random.Generator
+        self, told: Told, known: Mask, others: Others, extra: np.random.Generator, rng: np.random.Generator
     ) -> None:
         """Asynchronously: learn from what is known of the batch and its spares, and from other points.
 
         Integer coordinates of others may be NaN: then only their plateaus are known. What is random about
         that is drawn from `extra`.
+        """
+
+    @property
+    def paired(self) -> bool:
+        """Asynchronously: whether candidates come in pairs, of which both sides are needed.
+
+        The halves of a batch are the two sides; spares come side by side.
         """
 
     def welcomes(self, plateaus: FloatArray) -> bool:

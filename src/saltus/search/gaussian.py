@@ -11,7 +11,7 @@ from .. import plain
 from ..stopping import LARGEST_SD
 from ..strategy import FloatArray, Integers, rank, scaled
 from .piece import Piece
-from .points import Batch, Mask, Point, Told
+from .points import Batch, Mask, Others, Point, Told
 
 VIOLATED_SHARE = 0.7  # of a generation: the price of a violation rises above this, and falls below, ...
 PRICE_PACE = 0.3  # ... by this much for each generation, in logarithms
@@ -77,16 +77,16 @@ class GaussianPiece(Piece):
         """At least as many as a generation, whichever they are."""
         return int(np.count_nonzero(known)) + others >= self.population
 
-    def take_some(self, told: Told, known: Mask, others: Told, rng: np.random.Generator) -> None:
+    def take_some(self, told: Told, known: Mask, others: Others, rng: np.random.Generator) -> None:
         """Learn from points of this Gaussian and of older ones as if all were of this one."""
-        if known.all() and len(known) == self.population and not len(others.values):
+        if known.all() and len(known) == self.population and not len(others.told.values):
             self.take(told)  # as it was drawn
             return
-        all_of_them = told.part(known).beside(others)
+        all_of_them, pairs, own = others.arranged(told, known)
         x, plateaus = all_of_them.batch
         g = self.gaussian
         imagined = self.integers.imagined(x[:, : self.constants.N], plateaus, g.m, g.sd, rng)
-        self._cloud = scaled.placed(self.constants, g, imagined, int(np.count_nonzero(known)))
+        self._cloud = scaled.placed(self.constants, g, imagined, pairs, own)
         self.take(all_of_them._replace(batch=Batch(self.domain.whole(x, plateaus), plateaus)))
 
     @abstractmethod

@@ -16,7 +16,7 @@ from .. import plain
 from ..stopping import SMALLEST_SD
 from ..strategy import FloatArray
 from .piece import Piece
-from .points import Batch, Domain, Key, Mask, Point, Told
+from .points import Batch, Domain, Key, Mask, Others, Point, Told
 
 FIRST_RADIUS = 4.0  # longest first step, in standard deviations
 FIRST_DIFFERENCES = 0.5  # likewise
@@ -113,7 +113,7 @@ class Newton(Piece):
         n = len(self.h)
         return bool(known[0] and (known[1 : n + 1] | known[n + 1 :]).all())
 
-    def take_some(self, told: Told, known: Mask, others: Told, rng: np.random.Generator) -> None:
+    def take_some(self, told: Told, known: Mask, others: Others, rng: np.random.Generator) -> None:
         """A side that is not known follows from the one opposite and the curvature measured last."""
         if not known.all():
             n, values = len(self.h), told.values

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import plain
 from ..strategy import FloatArray
-from .points import Batch, Domain, Mask, Point, Told
+from .points import Batch, Domain, Mask, Others, Point, Told
 
 
 class Piece(ABC):
@@ -50,9 +50,14 @@ class Piece(ABC):
         """
         return bool(known.all())
 
-    def take_some(self, told: Told, known: Mask, others: Told, rng: np.random.Generator) -> None:
+    def take_some(self, told: Told, known: Mask, others: Others, rng: np.random.Generator) -> None:
         """Asynchronously: learn from what is known, when it is enough."""
         self.take(told)
+
+    @property
+    def paired(self) -> bool:
+        """Whether candidates come in pairs, which it can learn from only when both sides are known."""
+        return False
 
     def welcomes(self, plateaus: FloatArray) -> bool:
         """Asynchronously: whether a point with these integers, from elsewhere, can teach it something."""

@@ -73,7 +73,7 @@ class Told(NamedTuple):
         """The best point."""
         return self.point(self.first())
 
-    def part(self, rows: slice | Mask) -> Told:
+    def part(self, rows: slice | Mask | NDArray[np.intp]) -> Told:
         """The outcome of some of the points."""
         violations = None if self.violations is None else self.violations[rows]
         return Told(Batch(self.batch.x[rows], self.batch.plateaus[rows]), self.values[rows], violations)
@@ -90,6 +90,34 @@ class Told(NamedTuple):
     def clean(self) -> bool:
         """Whether every point has a value and violates nothing."""
         return self.violations is None and bool(np.isfinite(self.values).all())
+
+
+class Others(NamedTuple):
+    """The outcome of points that are not in the present batch, and which of all points are pairs.
+
+    `pairs` has a number for each known point of the batch and then for each of these: the same for both sides
+    of a pair, and -1 for a point without a mirror image.
+    """
+
+    told: Told
+    pairs: NDArray[np.int64]
+
+    def arranged(self, told: Told, known: Mask) -> Arranged:
+        """All that is known: one side of each pair, the other side, and the rest."""
+        lone = np.flatnonzero(self.pairs < 0)
+        sides = np.flatnonzero(self.pairs >= 0)
+        sides = sides[np.argsort(self.pairs[sides], kind="stable")]
+        order = np.concatenate((sides[::2], sides[1::2], lone))
+        own = int(np.count_nonzero(lone < np.count_nonzero(known)))
+        return Arranged(told.part(known).beside(self.told).part(order), len(sides) // 2, own)
+
+
+class Arranged(NamedTuple):
+    """Outcomes of one side of so many pairs, of their other side, and of lone points."""
+
+    told: Told
+    pairs: int
+    own: int  # of the lone points, so many, the first, are of the batch
 
 
 def _or_zero(told: Told) -> FloatArray:

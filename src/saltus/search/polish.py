@@ -67,6 +67,11 @@ class Polish(GaussianPiece):
     def _batch(self, x: FloatArray) -> Batch:
         return self.domain.batch(x, self.start.plateaus[None, :])
 
+    @property
+    def paired(self) -> bool:
+        """Near the optimum, the two sides of a pair are about equally good: so it knows that it is there."""
+        return True
+
     def welcomes(self, plateaus: FloatArray) -> bool:
         """Points with the same integers."""
         return bool(np.array_equal(plateaus, self.start.plateaus))

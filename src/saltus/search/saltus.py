@@ -18,7 +18,7 @@ from .descent import Descent
 from .lines import Lines
 from .mixed import MixedRun
 from .piece import Piece
-from .points import Batch, Domain, Mask, Point, Told
+from .points import Batch, Domain, Mask, Others, Point, Told
 
 GLOBAL_SHARE = 0.4  # evaluations of global runs, relative to local ones ...
 PER_FAILURE = 0.1  # ... and how much more for each local run that has failed since the last success
@@ -95,11 +95,16 @@ class Saltus:
         return self.focus.enough(told, known, others)
 
     def take_some(
-        self, told: Told, known: Mask, others: Told, extra: np.random.Generator, rng: np.random.Generator
+        self, told: Told, known: Mask, others: Others, extra: np.random.Generator, rng: np.random.Generator
     ) -> None:
         """Learn from what is known."""
         self.focus.take_some(told, known, others, extra)
-        self._advance(int(np.count_nonzero(known)) + len(others.values), rng)
+        self._advance(int(np.count_nonzero(known)) + len(others.told.values), rng)
+
+    @property
+    def paired(self) -> bool:
+        """Whether candidates come in pairs at present."""
+        return self.focus.paired
 
     def welcomes(self, plateaus: FloatArray) -> bool:
         """Whether a point of another batch, or of nobody's, can be one of the others."""

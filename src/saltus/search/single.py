@@ -10,7 +10,7 @@ from .. import plain
 from ..result import Stop
 from ..stopping import RunLog, stop_reason
 from ..strategy import FloatArray, Integers, Strategy, rank
-from .points import Batch, Domain, Mask, Point, Told
+from .points import Batch, Domain, Mask, Others, Point, Told
 
 
 class Single:
@@ -71,15 +71,20 @@ class Single:
         return int(np.count_nonzero(known)) + others >= self.population
 
     def take_some(
-        self, told: Told, known: Mask, others: Told, extra: np.random.Generator, rng: np.random.Generator
+        self, told: Told, known: Mask, others: Others, extra: np.random.Generator, rng: np.random.Generator
     ) -> None:
         """Learn from points of this Gaussian and of others as if all were of this one."""
-        if not known.all() or len(known) + len(others.values) > self.population:
-            told = told.part(known).beside(others)
+        if not known.all() or len(known) + len(others.told.values) > self.population:
+            told, pairs, own = others.arranged(told, known)
             g = self.gaussian
             x = self.integers.imagined(*told.batch, g.m, g.sd, extra)
-            self._cloud = self.core.placed(self.constants, g, x, int(np.count_nonzero(known)))
+            self._cloud = self.core.placed(self.constants, g, x, pairs, own)
         self.take(told, rng)
+
+    @property
+    def paired(self) -> bool:
+        """Whether its core draws pairs."""
+        return bool(self.core.MIRRORED)
 
     def welcomes(self, plateaus: FloatArray) -> bool:
         """Any point."""

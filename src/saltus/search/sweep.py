@@ -6,7 +6,7 @@ import numpy as np
 
 from ..strategy import FloatArray
 from .piece import Piece, at_rest
-from .points import Batch, Domain, Mask, Point, Told
+from .points import Batch, Domain, Mask, Others, Point, Told
 
 ALL_VALUES = 16  # up to so many values all are tried; of more, those 1, 2, 4, ... plateaus away
 
@@ -61,7 +61,7 @@ class Sweep(Piece):
         better = known.any() and told.part(known).best().key < self.best.key
         return bool(better or known.all())
 
-    def take_some(self, told: Told, known: Mask, others: Told, rng: np.random.Generator) -> None:
+    def take_some(self, told: Told, known: Mask, others: Others, rng: np.random.Generator) -> None:
         """Integers of which not all values are known stay in line."""
         changed = np.array(self._which(told.batch))
         self.take(told.part(known))

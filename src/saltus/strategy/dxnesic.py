@@ -92,8 +92,8 @@ class State(NamedTuple):
 class Cloud(NamedTuple):
     """A generation: the drawn half of z, the same in the axes of V and through B, and all points x.
 
-    Of a generation that is not mirrored, z are all of them, and only the first `own` were drawn from the
-    present Gaussian.
+    Behind those of pairs, z may be of lone points, without a mirror image. Of these the first `own` are of
+    the present Gaussian.
     """
 
     z: FloatArray
@@ -103,9 +103,18 @@ class Cloud(NamedTuple):
     own: int = 0
 
     @property
+    def pairs(self) -> int:
+        """How many z have a mirror image: x are one side of each, the other side, and the lone points."""
+        return len(self.x) - len(self.z)
+
+    @property
     def distances(self) -> FloatArray:
         """||z|| of every candidate."""
-        return np.tile(np.sqrt(row_norms2(self.z)), len(self.x) // len(self.z))
+        return self.for_each(np.sqrt(row_norms2(self.z)))
+
+    def for_each(self, numbers: FloatArray) -> FloatArray:
+        """Numbers of all candidates, from those of z."""
+        return np.concatenate((numbers[: self.pairs], numbers))
 
 
 @cache
@@ -190,13 +199,21 @@ def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
     return Cloud(z, along_axes, y, x)
 
 
-def placed(c: HasSize, s: State, x: FloatArray, own: int) -> Cloud:
-    """Points as a generation, not mirrored: the first `own` of the present Gaussian, others from anywhere."""
-    return from_steps(s, (x - s.m) / s.sigma, x, own)
+def placed(c: HasSize, s: State, x: FloatArray, pairs: int, own: int) -> Cloud:
+    """Points of older Gaussians, or of nobody's, as a generation of the present one.
+
+    They are one side of so many pairs, their other side, and lone points, of which `own` are of the present
+    Gaussian.
+    """
+    return from_steps(s, (x - s.m) / s.sigma, x, pairs, own)
 
 
-def from_steps(s: Any, y: FloatArray, x: FloatArray, own: int) -> Cloud:
-    """A generation from its y, as far as that goes: no z is longer than a rare one."""
+def from_steps(s: Any, y: FloatArray, x: FloatArray, pairs: int, own: int) -> Cloud:
+    """A generation from its y, as far as that goes: no z is longer than one seldom is.
+
+    What a pair says is in the difference of its sides; where its middle lies is left out.
+    """
+    y = np.concatenate(((y[:pairs] - y[pairs : 2 * pairs]) / 2, y[2 * pairs :]))
     along_axes = y @ s.V
     z = np.linalg.solve(s.W, along_axes.T).T
     share = shortening(z)
@@ -252,25 +269,31 @@ def weigh(c: Constants, s: Any, cloud: Cloud, ranking: Ranking) -> Signal:
     """Lines 9 and 10: the evolution path, the phase that its length tells, and the weights of the phase."""
     z = cloud.z
     difference, pair = _per_z(ranking.weighted(c.w_rank), cloud)  # instead of sorting the candidates
-    p_sigma = (1 - c.c_sigma) * s.p_sigma + c.path_gain * (difference @ z)  # l. 9
+    told = cloud.pairs or len(z)  # where there are pairs, lone points say nothing about the path
+    p_sigma = (1 - c.c_sigma) * s.p_sigma + c.path_gain * (difference[:told] @ z[:told])  # l. 9
     gram = z @ z.T
     path_length = math.sqrt(p_sigma @ p_sigma)
     long_paths = s.long_paths + 1 if path_length >= c.epsilon else 0
     phase = _phase(c, path_length, long_paths)
     if phase is Phase.MOVE:
-        difference, pair = _per_z(_distance_weights(c, gram, ranking), cloud)  # l. 10
+        difference, pair = _per_z(_distance_weights(c, cloud, gram, ranking), cloud)  # l. 10
     return Signal(phase, p_sigma, long_paths, gram, difference, pair)
 
 
 def _per_z(w: FloatArray, cloud: Cloud) -> tuple[FloatArray, FloatArray]:
     """Weights of z in first and second moments, from those of the candidates."""
-    count = len(cloud.z)
-    if len(w) > count:  # mirrored: z_{count + i} = -z_i
-        return w[:count] - w[count:], w[:count] + w[count:]
-    # weights have the sum 0, as the mean of z is 0; for z from elsewhere it is not, and they count in full
-    first = w.copy()
-    first[cloud.own :] += 1.0 / count
-    return first, w
+    k = cloud.pairs
+    up, down = w[:k], w[k : 2 * k]  # mirrored: z_{k + i} = -z_i
+    if 2 * k == len(w):
+        return up - down, up + down
+    lone = w[2 * k :]
+    first = lone.copy()
+    # weights have the sum 0, as the mean of z is 0; that of z from elsewhere is not, and they count in full
+    first[cloud.own :] += 1.0 / len(w)
+    if not k:
+        return first, lone
+    pair = up + down
+    return np.concatenate((up - down, first)), np.concatenate((pair - pair.mean(), np.zeros(len(lone))))
 
 
 def expansion(c: Constants, gamma: float, growth: FloatArray) -> float:
@@ -292,13 +315,13 @@ def _phase(c: Constants, path_length: float, long_paths: int) -> Phase:
     return Phase.STAGNATION if path_length >= 0.1 * c.epsilon else Phase.CONVERGENCE
 
 
-def _distance_weights(c: Constants, gram: FloatArray, ranking: Ranking) -> FloatArray:
+def _distance_weights(c: Constants, cloud: Cloud, gram: FloatArray, ranking: Ranking) -> FloatArray:
     """calculateWeights while moving: of two equally good candidates, the farther one counts more."""
     alpha = c.h_inv * math.sqrt(min(1.0, c.population / c.N) * ranking.feasible / c.population)
-    distance = np.sqrt(gram.diagonal())  # ||z|| of each pair
+    distance = np.sqrt(gram.diagonal())  # ||z||
     factor = np.exp(alpha * (distance - c.epsilon))  # relative to a typical ||z||: no overflow
     w = ranking.weighted(c.w_hat)
-    w.reshape(-1, len(factor))[:] *= factor
+    w *= cloud.for_each(factor)
     w /= np.add.reduce(w)
     w -= 1.0 / c.population
     return w
@@ -321,8 +344,8 @@ def exponential_step(
     """W exp(Z^T diag(a) Z - trace I), and the diagonal of B B^T after the same step."""
     z = cloud.z
     shrink = math.exp(-trace)
-    mirrored = len(z) < len(cloud.x)  # if not, both of a pair may be there, and z are not independent
-    if 2 * len(z) > z.shape[1] or not mirrored:  # population > N: the N x N exponential is cheaper and safer
+    lone = cloud.pairs < len(z)  # then both of a pair may be there, and z are not independent
+    if 2 * len(z) > z.shape[1] or lone:  # population > N: the N x N exponential is the cheaper and safer one
         W = shrink * (s.W + s.W @ expm1_symmetric((z.T * a) @ z))
         return W, row_norms2(s.V @ W)
     T, e = expm1_factors(a, gram)

@@ -134,9 +134,9 @@ def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
     return Cloud(z, along_axes, y, x)
 
 
-def placed(c: Constants, s: State, x: FloatArray, own: int) -> Cloud:
-    """Points as a generation, not mirrored: the first `own` of the present Gaussian, others from anywhere."""
-    return dxnesic.from_steps(s, (x - s.m) / (s.sigma * s.D), x, own)
+def placed(c: Constants, s: State, x: FloatArray, pairs: int, own: int) -> Cloud:
+    """Points of older Gaussians, or of nobody's, as a generation of the present one; as DX-NES-IC's."""
+    return dxnesic.from_steps(s, (x - s.m) / (s.sigma * s.D), x, pairs, own)
 
 
 def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
