@@ -159,7 +159,7 @@ class Open:
 
 
 class Whole(NamedTuple):
-    """What can be learnt from, of a batch and besides: pairs with both sides, and points that have no other."""
+    """What can be learnt from, of a batch and besides: pairs with both sides, and lone points."""
 
     known: Mask
     others: list[Other]
