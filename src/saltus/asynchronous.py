@@ -12,7 +12,7 @@ on the order in which that happened: many processes can agree on it (`saltus.opt
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from . import plain
 from .candidates import Candidate
 from .open_batch import MOST_PLACES, Flying, Open, Other, as_told
-from .optimizer import Optimizer, as_numbers, checked_count
+from .optimizer import Optimizer, as_numbers, checked_count, several
 from .search import Others
 from .space import Params, Space
 from .strategy import FloatArray
@@ -176,11 +176,7 @@ class AsynchronousOptimizer(Optimizer):
         violation: Any = None,
     ) -> None:
         """As for `Optimizer`; candidates of batches that are over are welcome too."""
-        if isinstance(candidates, Candidate):
-            candidates, values = [candidates], [values]
-            violation = None if violation is None else [violation]
-        if not isinstance(candidates, Iterable):
-            raise TypeError(f"tell takes what ask gave, candidates, got {type(candidates).__name__}")
+        candidates, values, violation = several(candidates, values, violation)
         ids = [self._pending_id(candidate) for candidate in candidates]
         if len(set(ids)) != len(ids) or not ids:
             raise ValueError("tell takes at least one candidate and each once, got none or one twice")

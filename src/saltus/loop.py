@@ -125,6 +125,7 @@ class Loop:
         self.max_seconds = math.inf if limits.max_seconds is None else limits.max_seconds
         self.interrupted = False
         self._flight: Flight | None = None
+        self._failure: ObjectiveError | WorkerError | None = None  # the first, to be raised
 
     def run(
         self, evaluator: Evaluator, callback: Callable[[], bool], bar: Progress, width: int | None = None
@@ -179,14 +180,10 @@ class Loop:
         if not isinstance(optimizer, AsynchronousOptimizer):
             raise TypeError(f"a stream needs an AsynchronousOptimizer, got {type(optimizer).__name__}")
         generation, values = optimizer.generation, list[float]()
-        failed: ObjectiveError | WorkerError | None = None
         stop = self._feed(flight, width)
         for candidate, run in flight.as_they_come():
-            if isinstance(run.outcome, Exception) and self.on_error == "raise":
-                failed = failed or self._failed(candidate, run.outcome)
-                flight.withdraw()  # what is running is not lost: it is told before the raise
+            if not self._heard(flight, values, candidate, run, bar):
                 continue
-            self._tell_in(values, candidate, run, bar)
             optimizer.settle()
             if optimizer.generation != generation:
                 log.told(self._history_row(values, len(values)))
@@ -195,12 +192,12 @@ class Loop:
                     stop = Stop.CALLBACK
             if self._reached_target():
                 break
-            if failed is None:
+            if self._failure is None:
                 stop = stop or self._reason(flight) or self._feed(flight, width)
                 if stop is not None:
                     flight.withdraw()
         flight.drain()
-        self._raise(failed)
+        self._raise()
         return self._reason(flight) or stop or Stop.BUDGET
 
     def _feed(self, flight: Flight, width: int) -> Stop | None:
@@ -212,16 +209,27 @@ class Loop:
             flight.begin(self.optimizer.ask(free))
         return stop
 
-    def _tell_in(self, values: list[float], candidate: Candidate, run: Run, bar: Progress) -> None:
-        """Tell an outcome, and add it to the values if it is feasible."""
+    def _heard(
+        self, flight: Flight, values: list[float], candidate: Candidate, run: Run, bar: Progress
+    ) -> bool:
+        """Tell an outcome, and add it to the values if it is feasible; False if it is to be raised.
+
+        Then what is running is not lost: it is told before the raise.
+        """
+        if isinstance(run.outcome, Exception) and self.on_error == "raise":
+            self._failure = self._failure or self._failed(candidate, run.outcome)
+            flight.withdraw()
+            return False
         told = self.tell(candidate, run)
         if told.violation == 0 and math.isfinite(told.value):
             values.append(self.sign * told.value)
         bar.step(self.log.evaluations, self.optimizer, self.sign)
+        return True
 
-    def _raise(self, failed: ObjectiveError | WorkerError | None) -> None:
-        if failed is not None:
-            raise failed from failed.error if isinstance(failed, ObjectiveError) else None
+    def _raise(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure from failure.error if isinstance(failure, ObjectiveError) else None
 
     def _generation(self, evaluator: Evaluator, bar: Progress, deadline: float) -> Stop | None:
         """Evaluate one generation, or what the budget leaves of it."""
@@ -236,20 +244,16 @@ class Loop:
         flight = self._flight = Flight(log, evaluator, lambda: self.interrupted, deadline)
         flight.begin(candidates)
         values: list[float] = []
-        failed: ObjectiveError | WorkerError | None = None
         for candidate, run in flight.in_order():
-            if isinstance(run.outcome, Exception) and self.on_error == "raise":
-                failed = failed or self._failed(candidate, run.outcome)
-                flight.withdraw()  # what is running is not lost: it is told before the raise
+            if not self._heard(flight, values, candidate, run, bar):
                 continue
-            self._tell_in(values, candidate, run, bar)
             if self._reached_target():
                 flight.withdraw()
                 break
             if log.stop is not None:
                 flight.withdraw()
         flight.drain()
-        self._raise(failed)
+        self._raise()
         log.told(self._history_row(values, len(candidates)))
         return self._reason(flight)
 

@@ -146,9 +146,7 @@ class Optimizer:
         violated constraint, and by how much in total: feasible candidates rank before violated ones,
         and those by violation. If anything is wrong with the arguments, nothing is taken.
         """
-        if isinstance(candidates, Candidate):
-            candidates, values = [candidates], [values]
-            violation = None if violation is None else [violation]
+        candidates, values, violation = several(candidates, values, violation)
         g, indices = self._located(candidates)
         numbers = as_numbers("value", values, len(indices))
         if violation is not None:
@@ -169,8 +167,6 @@ class Optimizer:
         """The generation and the places of candidates that may be told."""
         g = self._generation
         indices = []
-        if not isinstance(candidates, Iterable):
-            raise TypeError(f"tell takes what ask gave, candidates, got {type(candidates).__name__}")
         for c in candidates:
             if not isinstance(c, Candidate):
                 raise TypeError(f"tell takes what ask gave, a Candidate, got {type(c).__name__}")
@@ -324,6 +320,17 @@ class Optimizer:
             g.asked, g.missing = int(sampled["asked"]), set(sampled["missing"])
             g.values, g.violations = sampled["values"], sampled["violations"]
         return self
+
+
+def several(
+    candidates: Candidate | Sequence[Candidate], values: Any, violation: Any
+) -> tuple[Sequence[Candidate], Any, Any]:
+    """What `tell` takes, as lists; of a single candidate, of one each."""
+    if isinstance(candidates, Candidate):
+        return [candidates], [values], None if violation is None else [violation]
+    if not isinstance(candidates, Iterable):
+        raise TypeError(f"tell takes what ask gave, candidates, got {type(candidates).__name__}")
+    return candidates, values, violation
 
 
 def checked_count(k: Any) -> int:
