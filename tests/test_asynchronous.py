@@ -721,16 +721,16 @@ def test_a_placed_cloud_of_the_own_points_is_the_drawn_one(core: Any) -> None:
     z *= np.minimum(1.0, 2.0 / np.sqrt(row_norms2(z)))[:, None]  # none so long that it is shortened
     cloud = core.spread(c, state, z)
     drawn = np.concatenate((z, -z)) if core.MIRRORED else z
-    lone = core.placed(c, state, cloud.x, 0, len(cloud.x))
+    lone = core.placed(c, state, cloud.x, 0, len(cloud.x), 0)
     np.testing.assert_allclose(lone.z, drawn, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(lone.distances, cloud.distances, rtol=1e-6)
     np.testing.assert_array_equal(lone.x, cloud.x)
-    far = core.placed(c, state, cloud.x + 1e6, 0, 0)
+    far = core.placed(c, state, cloud.x + 1e6, 0, 0, 0)
     assert np.sqrt(row_norms2(far.z)).max() < np.sqrt(N) + 2
     if not core.MIRRORED:
         return
     ranking = rank(cloud.x[:, 0], None, cloud, integers)
-    paired = core.placed(c, state, cloud.x, population // 2, 0)
+    paired = core.placed(c, state, cloud.x, population // 2, 0, 0)
     np.testing.assert_allclose(paired.z, z, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(paired.distances, cloud.distances, rtol=1e-6)
     one, other = (core.update(c, state, each, ranking, integers) for each in (cloud, paired))
@@ -739,7 +739,7 @@ def test_a_placed_cloud_of_the_own_points_is_the_drawn_one(core: Any) -> None:
 
     # with a point of nobody's in addition, which lies to the left and is the best, the mean goes there
     with_one = core.placed(
-        c, state, np.vstack((cloud.x, cloud.x[:1] - [3.0, 0, 0, 0, 0])), population // 2, 0
+        c, state, np.vstack((cloud.x, cloud.x[:1] - [3.0, 0, 0, 0, 0])), population // 2, 0, 1
     )
     values = np.append(cloud.x[:, 1], -1e3)
     more = core.constants(N, population + 1)

@@ -21,7 +21,7 @@ from . import plain
 from .candidates import Candidate
 from .open_batch import MOST_PLACES, Flying, Open, Other, as_told
 from .optimizer import Optimizer, as_numbers, checked_count, several
-from .search import Others
+from .search import FOREIGN, Others
 from .space import Params, Space
 from .strategy import FloatArray
 
@@ -230,7 +230,7 @@ class AsynchronousOptimizer(Optimizer):
         x, plateaus = self._frame.located(self._frame.numbers_of(params))
         number, amount = as_numbers("value and violation", [value, violation], 2)
         self._next_id = max(self._next_id, id + 1)
-        self._tell_other(Other(id, x, plateaus, -1, number, max(amount, 0.0)), kin=learn)
+        self._tell_other(Other(id, x, plateaus, FOREIGN, number, max(amount, 0.0)), kin=learn)
 
     def _tell_other(self, other: Other, kin: bool) -> None:
         """The outcome of a point that is not in the present batch; kin, if the focus was the same."""

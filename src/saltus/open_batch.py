@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import plain
-from .search import Batch, Mask, Search, Told
+from .search import LONE, Batch, Mask, Search, Told
 from .space import Frame, Params
 from .strategy import FloatArray
 
@@ -32,7 +32,7 @@ class Other(NamedTuple):
     id: int
     x: FloatArray
     plateaus: FloatArray
-    pair: int  # the same number for both sides of a pair, or -1
+    pair: int  # the same number for both sides of a pair, or LONE, or FOREIGN
     value: float
     violation: float
 
@@ -66,7 +66,7 @@ class Open:
     def pairs(self, places: NDArray[np.intp]) -> NDArray[np.int64]:
         """A number for the pair of each place, unlike those of all other batches."""
         if not self.paired:
-            return np.full(len(places), -1)
+            return np.full(len(places), LONE)
         half = self.size // 2
         spare = half + (places - self.size) // 2
         return np.asarray(self.generation * MOST_PLACES + np.where(places < self.size, places % half, spare))

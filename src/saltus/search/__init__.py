@@ -17,12 +17,12 @@ from ..stopping import RunLog
 from ..strategy import STRATEGIES as SINGLE
 from ..strategy import FloatArray, cmaes, dxnesic, scaled
 from ..strategy.leap import Boundary
-from .points import Batch, Domain, Mask, Others, Point, Told
+from .points import FOREIGN, LONE, Batch, Domain, Mask, Others, Point, Told
 from .saltus import Saltus
 from .single import Single
 
 __all__ = ["SAVED", "STRATEGIES", "Search", "begin", "mirrored"]
-__all__ += ["Batch", "Domain", "Mask", "Others", "Point", "Told"]
+__all__ += ["FOREIGN", "LONE", "Batch", "Domain", "Mask", "Others", "Point", "Told"]
 
 STRATEGIES = ("saltus", *SINGLE)
 # what a state may hold besides plain data

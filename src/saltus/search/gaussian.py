@@ -82,11 +82,11 @@ class GaussianPiece(Piece):
         if known.all() and len(known) == self.population and not len(others.told.values):
             self.take(told)  # as it was drawn
             return
-        all_of_them, pairs, own = others.arranged(told, known)
+        all_of_them, *kinds = others.arranged(told, known)
         x, plateaus = all_of_them.batch
         g = self.gaussian
         imagined = self.integers.imagined(x[:, : self.constants.N], plateaus, g.m, g.sd, rng)
-        self._cloud = scaled.placed(self.constants, g, imagined, pairs, own)
+        self._cloud = scaled.placed(self.constants, g, imagined, *kinds)
         self.take(all_of_them._replace(batch=Batch(self.domain.whole(x, plateaus), plateaus)))
 
     @abstractmethod

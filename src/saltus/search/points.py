@@ -17,6 +17,7 @@ from ..strategy import FloatArray, Lattice
 Mask = NDArray[np.bool_]
 Key = tuple[float, float]  # violation and value: the smaller, the better
 WORST: Key = (math.inf, math.inf)
+LONE, FOREIGN = -1, -2  # instead of the number of a pair
 
 
 class Batch(NamedTuple):
@@ -96,7 +97,7 @@ class Others(NamedTuple):
     """The outcome of points that are not in the present batch, and which of all points are pairs.
 
     `pairs` has a number for each known point of the batch and then for each of these: the same for both sides
-    of a pair, and -1 for a point without a mirror image.
+    of a pair, LONE for a point without a mirror image, and FOREIGN for one that somebody else has chosen.
     """
 
     told: Told
@@ -104,20 +105,24 @@ class Others(NamedTuple):
 
     def arranged(self, told: Told, known: Mask) -> Arranged:
         """All that is known: one side of each pair, the other side, and the rest."""
-        lone = np.flatnonzero(self.pairs < 0)
+        lone, foreign = (np.flatnonzero(self.pairs == kind) for kind in (LONE, FOREIGN))
         sides = np.flatnonzero(self.pairs >= 0)
         sides = sides[np.argsort(self.pairs[sides], kind="stable")]
-        order = np.concatenate((sides[::2], sides[1::2], lone))
+        order = np.concatenate((sides[::2], sides[1::2], lone, foreign))
         own = int(np.count_nonzero(lone < np.count_nonzero(known)))
-        return Arranged(told.part(known).beside(self.told).part(order), len(sides) // 2, own)
+        return Arranged(told.part(known).beside(self.told).part(order), len(sides) // 2, own, len(foreign))
 
 
 class Arranged(NamedTuple):
-    """Outcomes of one side of so many pairs, of their other side, and of lone points."""
+    """Outcomes of one side of so many pairs, of their other side, and of lone points.
+
+    Of the lone points the first `own` are of the batch, and the last `foreign` somebody else has chosen.
+    """
 
     told: Told
     pairs: int
-    own: int  # of the lone points, so many, the first, are of the batch
+    own: int
+    foreign: int
 
 
 def _or_zero(told: Told) -> FloatArray:

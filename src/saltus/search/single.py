@@ -75,10 +75,10 @@ class Single:
     ) -> None:
         """Learn from points of this Gaussian and of others as if all were of this one."""
         if not known.all() or len(known) + len(others.told.values) > self.population:
-            told, pairs, own = others.arranged(told, known)
+            told, *kinds = others.arranged(told, known)
             g = self.gaussian
             x = self.integers.imagined(*told.batch, g.m, g.sd, extra)
-            self._cloud = self.core.placed(self.constants, g, x, pairs, own)
+            self._cloud = self.core.placed(self.constants, g, x, *kinds)
         self.take(told, rng)
 
     @property

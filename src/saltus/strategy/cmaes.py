@@ -135,7 +135,7 @@ def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
     return Cloud(z, y, s.m + s.sigma * y)  # eq. 40
 
 
-def placed(c: Constants, s: State, x: FloatArray, pairs: int, own: int) -> Cloud:
+def placed(c: Constants, s: State, x: FloatArray, pairs: int, own: int, foreign: int) -> Cloud:
     """Points of older Gaussians, or of nobody's, as a generation of the present one."""
     y = (x - s.m) / s.sigma
     z = y @ s.V / np.sqrt(s.axes)

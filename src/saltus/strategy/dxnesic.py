@@ -92,8 +92,8 @@ class State(NamedTuple):
 class Cloud(NamedTuple):
     """A generation: the drawn half of z, the same in the axes of V and through B, and all points x.
 
-    Behind those of pairs, z may be of lone points, without a mirror image. Of these the first `own` are of
-    the present Gaussian.
+    Behind those of pairs, z may be of lone points, without a mirror image: first `own` of the present
+    Gaussian, then those of older ones, and last `foreign` that somebody else has chosen.
     """
 
     z: FloatArray
@@ -101,6 +101,7 @@ class Cloud(NamedTuple):
     y: FloatArray
     x: FloatArray
     own: int = 0
+    foreign: int = 0
 
     @property
     def pairs(self) -> int:
@@ -199,16 +200,15 @@ def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
     return Cloud(z, along_axes, y, x)
 
 
-def placed(c: HasSize, s: State, x: FloatArray, pairs: int, own: int) -> Cloud:
+def placed(c: HasSize, s: State, x: FloatArray, pairs: int, own: int, foreign: int) -> Cloud:
     """Points of older Gaussians, or of nobody's, as a generation of the present one.
 
-    They are one side of so many pairs, their other side, and lone points, of which `own` are of the present
-    Gaussian.
+    They are one side of so many pairs, their other side, and lone points as `Cloud` has them.
     """
-    return from_steps(s, (x - s.m) / s.sigma, x, pairs, own)
+    return from_steps(s, (x - s.m) / s.sigma, x, pairs, own, foreign)
 
 
-def from_steps(s: Any, y: FloatArray, x: FloatArray, pairs: int, own: int) -> Cloud:
+def from_steps(s: Any, y: FloatArray, x: FloatArray, pairs: int, own: int, foreign: int) -> Cloud:
     """A generation from its y, as far as that goes: no z is longer than one seldom is.
 
     What a pair says is in the difference of its sides; where its middle lies is left out.
@@ -217,7 +217,7 @@ def from_steps(s: Any, y: FloatArray, x: FloatArray, pairs: int, own: int) -> Cl
     along_axes = y @ s.V
     z = np.linalg.solve(s.W, along_axes.T).T
     share = shortening(z)
-    return Cloud(z * share, along_axes * share, y * share, x, own)
+    return Cloud(z * share, along_axes * share, y * share, x, own, foreign)
 
 
 def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
@@ -288,8 +288,11 @@ def _per_z(w: FloatArray, cloud: Cloud) -> tuple[FloatArray, FloatArray]:
         return up - down, up + down
     lone = w[2 * k :]
     first = lone.copy()
-    # weights have the sum 0, as the mean of z is 0; that of z from elsewhere is not, and they count in full
-    first[cloud.own :] += 1.0 / len(w)
+    # Weights have the sum 0, as the mean of z is 0. That of z from elsewhere is not, and they count in full;
+    # but where most are of older Gaussians, that would hold the mean back where those were.
+    drawn = len(lone) - cloud.foreign
+    late = slice(cloud.own if 2 * cloud.own >= drawn else drawn, None)
+    first[late] += 1.0 / len(w)
     if not k:
         return first, lone
     pair = up + down

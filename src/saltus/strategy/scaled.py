@@ -134,9 +134,9 @@ def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
     return Cloud(z, along_axes, y, x)
 
 
-def placed(c: Constants, s: State, x: FloatArray, pairs: int, own: int) -> Cloud:
+def placed(c: Constants, s: State, x: FloatArray, pairs: int, own: int, foreign: int) -> Cloud:
     """Points of older Gaussians, or of nobody's, as a generation of the present one; as DX-NES-IC's."""
-    return dxnesic.from_steps(s, (x - s.m) / (s.sigma * s.D), x, pairs, own)
+    return dxnesic.from_steps(s, (x - s.m) / (s.sigma * s.D), x, pairs, own, foreign)
 
 
 def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
