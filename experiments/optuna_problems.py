@@ -90,7 +90,7 @@ ROWS = 900  # of the digits: half of them, for time
 
 @cache
 def _diabetes() -> Any:
-    from sklearn.datasets import load_diabetes  # type: ignore[import-untyped]  # here: it takes a second
+    from sklearn.datasets import load_diabetes  # here: it takes a second
 
     return load_diabetes(return_X_y=True)
 
@@ -104,8 +104,8 @@ def _digits() -> Any:
 
 
 def _cross_validated(model: Any, data: Any, scoring: str) -> float:
-    from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score  # type: ignore[import-untyped]
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+    from threadpoolctl import threadpool_limits
 
     kind = KFold if scoring == "r2" else StratifiedKFold
     folds = kind(3, shuffle=True, random_state=0)
@@ -116,7 +116,7 @@ def _cross_validated(model: Any, data: Any, scoring: str) -> float:
 
 def _boosting(params: Mapping[str, Any]) -> float:
     """Gradient boosting on the diabetes data: the share of the variance that is not explained."""
-    from sklearn.ensemble import HistGradientBoostingRegressor  # type: ignore[import-untyped]
+    from sklearn.ensemble import HistGradientBoostingRegressor
 
     settings = dict(params)
     loss = "absolute_error" if settings.pop("robust") else "squared_error"
@@ -126,14 +126,14 @@ def _boosting(params: Mapping[str, Any]) -> float:
 
 def _svm(params: Mapping[str, Any]) -> float:
     """Scaling, principal components and a support vector machine on digits: the share of errors."""
-    from sklearn.decomposition import PCA  # type: ignore[import-untyped]
-    from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
-    from sklearn.preprocessing import (  # type: ignore[import-untyped]
+    from sklearn.decomposition import PCA
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import (
         MinMaxScaler,
         QuantileTransformer,
         StandardScaler,
     )
-    from sklearn.svm import SVC  # type: ignore[import-untyped]
+    from sklearn.svm import SVC
 
     scalers = {
         "none": "passthrough",

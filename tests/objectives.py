@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -103,3 +104,16 @@ def very_slow_square(p: dict[str, Any]) -> float:
 def takes_long_to_load() -> Any:
     time.sleep(60)
     return bowl
+
+
+class Interrupted:
+    """An objective during whose n-th call the user presses Ctrl-C."""
+
+    def __init__(self, fun: Callable[[dict[str, Any]], float], call: int) -> None:
+        self.fun, self.calls, self.last = fun, 0, call
+
+    def __call__(self, p: dict[str, Any]) -> float:
+        self.calls += 1
+        if self.calls == self.last:
+            raise KeyboardInterrupt
+        return self.fun(p)

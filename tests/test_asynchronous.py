@@ -40,7 +40,7 @@ from saltus.space import Frame
 from saltus.strategy import FloatArray, Integers, Lattice, Round, cmaes, dxnesic, rank, scaled
 from saltus.strategy.linalg import row_norms2, shortening
 
-from .objectives import SPACE, bowl, constrained, fails_sometimes, slow_bowl
+from .objectives import SPACE, Interrupted, bowl, constrained, fails_sometimes, slow_bowl
 
 SPACES = {
     "continuous": Space([Float(-5, 5), Float(), Float(1e-3, 10, log=True)]),
@@ -561,16 +561,7 @@ def test_without_restarts_it_stops_when_it_has_converged() -> None:
 
 
 def test_interrupted_it_keeps_what_was_found() -> None:
-    calls = 0
-
-    def fun(p: dict[str, Any]) -> float:
-        nonlocal calls
-        calls += 1
-        if calls == 20:
-            raise KeyboardInterrupt
-        return bowl(p)
-
-    result = streamed(fun, budget=500, seed=1)
+    result = streamed(Interrupted(bowl, call=20), budget=500, seed=1)
     assert (result.stop, result.nfev) == (Stop.INTERRUPTED, 19)
 
 

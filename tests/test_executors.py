@@ -302,13 +302,18 @@ def test_dask_loses_a_worker(dask: Any, tmp_path: Path) -> None:
     assert essence(there) == essence(minimize(bowl, SPACE, budget=BUDGET, seed=3))
 
 
-@pytest.mark.machines
-def test_a_study_on_dask_loses_a_worker(dask: Any, study: Study, tmp_path: Path) -> None:
-    there = study.optimize(partial(dies_once, folder=tmp_path), budget=BUDGET, executor=dask.get_executor())
+def check_a_study_that_loses_a_worker(study: Study, executor: Executor, tmp_path: Path) -> None:
+    """It is the study that was left in peace."""
+    there = study.optimize(partial(dies_once, folder=tmp_path), budget=BUDGET, executor=executor)
     assert (tmp_path / "died").exists()
     here = undisturbed(tmp_path)
     assert trials(study) == trials(here)
     assert essence(there) == essence(here.optimize(bowl, budget=BUDGET))
+
+
+@pytest.mark.machines
+def test_a_study_on_dask_loses_a_worker(dask: Any, study: Study, tmp_path: Path) -> None:
+    check_a_study_that_loses_a_worker(study, dask.get_executor(), tmp_path)
 
 
 @pytest.mark.machines
@@ -394,11 +399,7 @@ def test_ray_loses_a_worker(ray: Any, tmp_path: Path) -> None:
 
 @pytest.mark.machines
 def test_a_study_on_ray_loses_a_worker(ray: Any, study: Study, tmp_path: Path) -> None:
-    there = study.optimize(partial(dies_once, folder=tmp_path), budget=BUDGET, executor=RayExecutor())
-    assert (tmp_path / "died").exists()
-    here = undisturbed(tmp_path)
-    assert trials(study) == trials(here)
-    assert essence(there) == essence(here.optimize(bowl, budget=BUDGET))
+    check_a_study_that_loses_a_worker(study, RayExecutor(), tmp_path)
 
 
 @pytest.mark.machines

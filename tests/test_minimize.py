@@ -230,16 +230,7 @@ def test_max_seconds_with_workers_waits_only_for_what_has_begun() -> None:
 
 
 def test_ctrl_c_keeps_what_was_found() -> None:
-    calls = 0
-
-    def fun(p: dict[str, Any]) -> float:
-        nonlocal calls
-        calls += 1
-        if calls == 20:
-            raise KeyboardInterrupt
-        return bowl(p)
-
-    result = minimize(fun, SPACE, budget=500, seed=1)
+    result = minimize(objectives.Interrupted(bowl, call=20), SPACE, budget=500, seed=1)
     assert result.stop is Stop.INTERRUPTED
     assert not result.success
     assert result.nfev == 19

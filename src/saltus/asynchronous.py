@@ -12,7 +12,7 @@ on the order in which that happened: many processes can agree on it (`saltus.opt
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from . import plain
 from .candidates import Candidate
 from .open_batch import MOST_PLACES, Flying, Open, Other, as_told
-from .optimizer import Optimizer, as_numbers, checked_count, several
+from .optimizer import Optimizer, as_numbers, checked_count
 from .search import FOREIGN, Others
 from .space import Params, Space
 from .strategy import FloatArray
@@ -169,39 +169,19 @@ class AsynchronousOptimizer(Optimizer):
         """Whether `ask` begins a batch, so that `restart` is possible."""
         return self._open is None
 
-    def tell(
-        self,
-        candidates: Candidate | Sequence[Candidate],
-        values: Any,
-        violation: Any = None,
-    ) -> None:
-        """As for `Optimizer`; candidates of batches that are over are welcome too."""
-        candidates, values, violation = several(candidates, values, violation)
-        ids = [self._pending_id(candidate) for candidate in candidates]
-        if len(set(ids)) != len(ids) or not ids:
-            raise ValueError("tell takes at least one candidate and each once, got none or one twice")
-        numbers = as_numbers("value", values, len(ids))
-        amounts = [0.0] * len(ids)
-        if violation is not None:
-            amounts = [max(v, 0.0) for v in as_numbers("violation", violation, len(ids))]
-        for told in zip(ids, numbers, amounts, strict=True):
-            self.tell_as(*told)
-
     def is_pending(self, id: int) -> bool:
         """Whether the candidate with this id was asked and not told."""
         batches = (g for g in (self._open, self._closed) if g is not None)
         return id in self._flying or any(id in g.places and id not in g.heard for g in batches)
 
-    def _pending_id(self, candidate: Any) -> int:
-        if not isinstance(candidate, Candidate):
-            raise TypeError(f"tell takes what ask gave, a Candidate, got {type(candidate).__name__}")
+    def _awaits(self, candidate: Candidate) -> bool:
+        """Also a candidate of a batch that is over."""
         own = self._given.get(candidate.id)
-        if own is None or not (candidate is own or candidate == own):
-            raise ValueError(
-                f"candidate {candidate.id} is not pending: it was told already, "
-                "or it was not asked from this optimizer"
-            )
-        return candidate.id
+        return own is not None and (candidate is own or candidate == own)
+
+    def _take(self, ids: list[int], values: list[float], violations: list[float]) -> None:
+        for told in zip(ids, values, violations, strict=True):
+            self.tell_as(*told)
 
     def tell_as(self, id: int, value: float, violation: float = 0.0) -> None:
         """Tell the value of the candidate with this id, which `is_pending`."""

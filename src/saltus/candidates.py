@@ -75,13 +75,13 @@ class Generation:
         self.values = [math.nan] * size
         self.violations: list[float] | None = None  # until one is violated
 
-    def index(self, candidate: Candidate) -> int | None:
-        """Where a candidate stands that was asked and not told, else None."""
+    def awaits(self, candidate: Candidate) -> bool:
+        """Whether a candidate was asked and not told."""
         i = candidate.id - self.first_id
         if i >= self.asked or i not in self.missing:
-            return None
+            return False
         own = self.candidates[i]
-        return i if candidate is own or candidate == own else None
+        return candidate is own or candidate == own
 
 
 def as_number(what: str, value: Any) -> float:

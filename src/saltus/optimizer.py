@@ -146,42 +146,53 @@ class Optimizer:
         violated constraint, and by how much in total: feasible candidates rank before violated ones,
         and those by violation. If anything is wrong with the arguments, nothing is taken.
         """
-        candidates, values, violation = several(candidates, values, violation)
-        g, indices = self._located(candidates)
-        numbers = as_numbers("value", values, len(indices))
+        if isinstance(candidates, Candidate):
+            candidates, values = [candidates], [values]
+            violation = None if violation is None else [violation]
+        if not isinstance(candidates, Iterable):
+            raise TypeError(f"tell takes what ask gave, candidates, got {type(candidates).__name__}")
+        ids = [self._pending_id(candidate) for candidate in candidates]
+        if len(set(ids)) != len(ids):
+            raise ValueError("tell takes each candidate once, got one of them twice")
+        if not ids:
+            raise ValueError("tell takes at least one candidate, got none")
+        numbers = as_numbers("value", values, len(ids))
+        amounts = [0.0] * len(ids)
         if violation is not None:
-            amounts = [max(v, 0.0) for v in as_numbers("violation", violation, len(indices))]
-            if any(amounts):
-                g.violations = g.violations or [0.0] * len(g.candidates)
-                for i, amount in zip(indices, amounts, strict=True):
-                    g.violations[i] = amount
-        for i, value in zip(indices, numbers, strict=True):
+            amounts = [max(v, 0.0) for v in as_numbers("violation", violation, len(ids))]
+        self._take(ids, numbers, amounts)
+
+    def _pending_id(self, candidate: Any) -> int:
+        if not isinstance(candidate, Candidate):
+            raise TypeError(f"tell takes what ask gave, a Candidate, got {type(candidate).__name__}")
+        if not self._awaits(candidate):
+            raise ValueError(
+                f"candidate {candidate.id} is not pending: it was told already, "
+                "or it was not asked from this optimizer"
+            )
+        return candidate.id
+
+    def _awaits(self, candidate: Candidate) -> bool:
+        """Whether a candidate was asked from this optimizer and not told."""
+        g = self._generation
+        return g is not None and g.awaits(candidate)
+
+    def _take(self, ids: list[int], values: list[float], violations: list[float]) -> None:
+        """Take the outcomes of candidates that are pending."""
+        g = self._generation
+        if g is None:
+            raise RuntimeError("no generation is on its way")
+        places = [id - g.first_id for id in ids]
+        if any(violations):
+            g.violations = g.violations or [0.0] * len(g.candidates)
+            for i, violation in zip(places, violations, strict=True):
+                g.violations[i] = violation
+        for i, value in zip(places, values, strict=True):
             g.values[i] = value
-        g.missing.difference_update(indices)
-        violations = [g.violations[i] for i in indices] if g.violations else [0.0] * len(indices)
-        self._note([g.first_id + i for i in indices], numbers, violations, lambda id: g.x[id - g.first_id])
+        g.missing.difference_update(places)
+        self._note(ids, values, violations, lambda id: g.x[id - g.first_id])
         if not g.missing:
             self._advance(g)
-
-    def _located(self, candidates: Sequence[Candidate]) -> tuple[Generation, list[int]]:
-        """The generation and the places of candidates that may be told."""
-        g = self._generation
-        indices = []
-        for c in candidates:
-            if not isinstance(c, Candidate):
-                raise TypeError(f"tell takes what ask gave, a Candidate, got {type(c).__name__}")
-            i = None if g is None else g.index(c)
-            if i is None:
-                raise ValueError(
-                    f"candidate {c.id} is not pending: it was told already, "
-                    "or it was not asked from this optimizer"
-                )
-            indices.append(i)
-        if len(set(indices)) != len(indices):
-            raise ValueError("tell takes each candidate once, got one of them twice")
-        if g is None or not indices:
-            raise ValueError("tell takes at least one candidate, got none")
-        return g, indices
 
     def _note(
         self,
@@ -320,17 +331,6 @@ class Optimizer:
             g.asked, g.missing = int(sampled["asked"]), set(sampled["missing"])
             g.values, g.violations = sampled["values"], sampled["violations"]
         return self
-
-
-def several(
-    candidates: Candidate | Sequence[Candidate], values: Any, violation: Any
-) -> tuple[Sequence[Candidate], Any, Any]:
-    """What `tell` takes, as lists; of a single candidate, of one each."""
-    if isinstance(candidates, Candidate):
-        return [candidates], [values], None if violation is None else [violation]
-    if not isinstance(candidates, Iterable):
-        raise TypeError(f"tell takes what ask gave, candidates, got {type(candidates).__name__}")
-    return candidates, values, violation
 
 
 def checked_count(k: Any) -> int:

@@ -121,7 +121,8 @@ class SaltusSampler(BaseSampler):
             space = self._search_space
         else:
             with self._lock:
-                space = self._view(study).common(study.get_trials(deepcopy=False))
+                view = self._view(study)
+                space = view.common(view.trials_at(study, trial))
         return {name: distribution for name, distribution in space.items() if not distribution.single()}
 
     def sample_relative(
@@ -136,7 +137,7 @@ class SaltusSampler(BaseSampler):
             return {name: draw(study, trial, name, range) for name, range in search_space.items()}
         with self._lock:
             view = self._view(study)
-            trials = study.get_trials(deepcopy=False)
+            trials = view.trials_at(study, trial)
             view.choose(search_space, study.direction)
             view.read(trials)
             fixed = trial.system_attrs.get("fixed_params")
@@ -243,11 +244,18 @@ class _View:
 
     def __init__(self, make: _Make) -> None:
         self._make = make
+        self._trials: tuple[int, list[FrozenTrial]] = (-1, [])  # as they were for which trial
         self._common: dict[str, BaseDistribution] | None = None
         self._ended = _News()
         self._distributions: dict[str, BaseDistribution] | None = None
         self.translation: Translation
         self.chain: Chain
+
+    def trials_at(self, study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
+        """All trials, read once for each: the space and the candidate are asked for one after the other."""
+        if self._trials[0] != trial.number:
+            self._trials = (trial.number, study.get_trials(deepcopy=False))
+        return self._trials[1]
 
     def common(self, trials: list[FrozenTrial]) -> dict[str, BaseDistribution]:
         """The parameters that every complete trial has had with the same distribution."""

@@ -79,7 +79,7 @@ class GaussianPiece(Piece):
 
     def take_some(self, told: Told, known: Mask, others: Others, rng: np.random.Generator) -> None:
         """Learn from points of this Gaussian and of older ones as if all were of this one."""
-        if known.all() and len(known) == self.population and not len(others.told.values):
+        if others.none_but(known, self.population):
             self.take(told)  # as it was drawn
             return
         all_of_them, *kinds = others.arranged(told, known)

@@ -103,6 +103,10 @@ class Others(NamedTuple):
     told: Told
     pairs: NDArray[np.int64]
 
+    def none_but(self, known: Mask, size: int) -> bool:
+        """Whether all that is known is one whole batch of this size."""
+        return bool(known.all()) and len(known) == size and not len(self.told.values)
+
     def arranged(self, told: Told, known: Mask) -> Arranged:
         """All that is known: one side of each pair, the other side, and the rest."""
         lone, foreign = (np.flatnonzero(self.pairs == kind) for kind in (LONE, FOREIGN))

@@ -74,7 +74,7 @@ class Single:
         self, told: Told, known: Mask, others: Others, extra: np.random.Generator, rng: np.random.Generator
     ) -> None:
         """Learn from points of this Gaussian and of others as if all were of this one."""
-        if not known.all() or len(known) + len(others.told.values) > self.population:
+        if not others.none_but(known, self.population):
             told, *kinds = others.arranged(told, known)
             g = self.gaussian
             x = self.integers.imagined(*told.batch, g.m, g.sd, extra)
