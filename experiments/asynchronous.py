@@ -33,9 +33,9 @@ import numpy as np
 
 from experiments.harness import Trial, cells_of, markdown, one_thread_each, publish, summary
 from saltus import Optimizer, minimize
+from saltus._typing import FloatArray
 from saltus.asynchronous import AsynchronousOptimizer
 from saltus.problems import PAPER
-from saltus.strategy import FloatArray
 
 FUNCTIONS = {make(2).name: make for make in PAPER}
 TARGET = 1e-10

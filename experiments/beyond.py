@@ -33,9 +33,10 @@ from experiments.peers import catcmawm, pycma
 from experiments.record import Cell, Record, complete
 from experiments.runs import generations, until_the_end
 from saltus import Float, Int, Ordinal, Space
+from saltus._typing import FloatArray
 from saltus.problems import Problem
-from saltus.space import Frame
-from saltus.strategy import STRATEGIES, FloatArray, default_population
+from saltus.space.encoding import Encoding
+from saltus.strategy import STRATEGIES, default_population
 
 PEERS = {"CatCMAwM": catcmawm, "pycma": pycma}
 STEEP = 1000.0  # the ratio of the longest and the shortest axis of the paper's ellipsoids
@@ -154,7 +155,7 @@ def run(cell: Cell, seed: int) -> Trial:
     """One trial of a cell."""
     problem, as_in_the_paper = instance(cell.function, cell.N, seed)
     rng = np.random.default_rng(seed)
-    frame = Frame(problem.space, problem.start(rng), 1.0) if as_in_the_paper else Frame(problem.space)
+    frame = Encoding(problem.space, problem.start(rng), 1.0) if as_in_the_paper else Encoding(problem.space)
     if cell.method in PEERS:
         return until_the_end(PEERS[cell.method](problem, frame, cell.population, rng), cell.N)
     return until_the_end(generations(problem, frame, cell.method, cell.population, rng), cell.N)

@@ -19,8 +19,8 @@ from scipy.optimize import lsq_linear
 
 from experiments.harness import Trial, cells_of, markdown, options, publish, summary
 from saltus import Float, Optimizer, Space
-from saltus import bounds as library
-from saltus.strategy import FloatArray
+from saltus._typing import FloatArray
+from saltus.space import fold as library
 
 Objective = Callable[[FloatArray], FloatArray]
 

@@ -31,7 +31,7 @@ from experiments.harness import RESULTS, markdown, publish
 from experiments.record import Book
 from experiments.solvers import PEERS, Enough, Task, by_name
 from saltus import Float, Int, Space
-from saltus.strategy import FloatArray
+from saltus._typing import FloatArray
 
 TARGETS = np.logspace(2, -8, 51)
 FUNCTIONS = range(1, 25)

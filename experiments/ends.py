@@ -13,8 +13,8 @@ import numpy as np
 
 from experiments.harness import cells_of, markdown, options, publish
 from saltus import Float, Int, Space, minimize
+from saltus.space.variables import Variable
 from saltus.strategy import Integers
-from saltus.variables import Variable
 
 OFFSETS = (0, 1, 10)
 VARIABLES: dict[str, tuple[Variable, int]] = {

@@ -21,8 +21,8 @@ from experiments.harness import RESULTS, Trial, markdown, publish, summary
 from experiments.record import Book
 from experiments.solvers import Enough, Task, by_name
 from saltus import Space
+from saltus._typing import FloatArray
 from saltus.problems import ENGINEERING, Problem
-from saltus.strategy import FloatArray
 
 WITHIN = 1e-3
 BUDGET = 20_000

@@ -17,9 +17,10 @@ from experiments.harness import Summary
 from experiments.published import TABLE2
 from experiments.record import Cell
 from experiments.runs import TARGET, generations
+from saltus._typing import FloatArray
 from saltus.problems import Problem, ellipsoid_int, n_int_tablet
-from saltus.space import Frame
-from saltus.strategy import FloatArray, default_population
+from saltus.space.encoding import Encoding
+from saltus.strategy import default_population
 
 ORANGE, BLUE, GREY = "#d9730d", "#2563ab", "#8a8f98"
 POPULATION = 30  # both figures: lambda = 30 and every coordinate of the first mean is 2
@@ -40,7 +41,7 @@ class Trace(NamedTuple):
 def path(problem: Problem, strategy: str, limit: int) -> Trace:
     """A run at the figures' settings until it succeeds, fails or has spent the limit."""
     rng = np.random.default_rng(SEED)
-    frame = Frame(problem.space, MEAN, 1.0)
+    frame = Encoding(problem.space, MEAN, 1.0)
     rows = []
     for g in generations(problem, frame, strategy, POPULATION, rng):
         rows.append(g)

@@ -20,7 +20,7 @@ from optuna.distributions import (
 )
 
 from saltus.problems import PAPER
-from saltus.variables import Int
+from saltus.space.variables import Int
 
 N = 20
 TARGET = 1e-10

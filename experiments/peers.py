@@ -16,15 +16,15 @@ import numpy as np
 from cmaes import CatCMAwM
 
 from experiments.runs import Generation
+from saltus._typing import FloatArray
 from saltus.problems import Problem
-from saltus.space import Frame
-from saltus.strategy import FloatArray
+from saltus.space.encoding import Encoding
 
 _NOTHING = np.empty(0)
 
 
 def catcmawm(
-    problem: Problem, frame: Frame, population: int, rng: np.random.Generator
+    problem: Problem, frame: Encoding, population: int, rng: np.random.Generator
 ) -> Iterator[Generation]:
     """CatCMA with Margin; integers as they are spaced, switches as categories, as it recommends."""
     n_co, lattice = frame.n_co, frame.lattice
@@ -51,7 +51,9 @@ def catcmawm(
         yield Generation(evaluations, float(values.min()), _NOTHING, _NOTHING, method.should_stop())
 
 
-def pycma(problem: Problem, frame: Frame, population: int, rng: np.random.Generator) -> Iterator[Generation]:
+def pycma(
+    problem: Problem, frame: Encoding, population: int, rng: np.random.Generator
+) -> Iterator[Generation]:
     """Pycma with `integer_variables`, which wants integers that are 1 apart: even grids only."""
     n_co, N, lattice = frame.n_co, frame.N, frame.lattice
     zero = lattice.value(np.zeros(lattice.size))

@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.harness import Trial
+from saltus._typing import FloatArray
 from saltus.problems import Problem
 from saltus.search import Domain, Told, begin
-from saltus.space import Frame
-from saltus.stopping import LARGEST_CONDITION
-from saltus.strategy import STRATEGIES, FloatArray, Integers, rank
+from saltus.search.stopping import LARGEST_CONDITION
+from saltus.space.encoding import Encoding
+from saltus.strategy import STRATEGIES, Integers, rank
 
 TARGET = 1e-10
 BUDGET = 10**4  # evaluations per dimension
@@ -40,7 +41,7 @@ class Generation(NamedTuple):
 
 def generations(
     problem: Problem,
-    frame: Frame,
+    frame: Encoding,
     strategy: str,
     population: int,
     rng: np.random.Generator,
@@ -66,7 +67,7 @@ def generations(
 
 
 def _searched(
-    problem: Problem, frame: Frame, population: int, rng: np.random.Generator, exact: bool
+    problem: Problem, frame: Encoding, population: int, rng: np.random.Generator, exact: bool
 ) -> Iterator[Generation]:
     """The default strategy, which begins again by itself and never fails."""
     search = begin(
@@ -103,5 +104,5 @@ def paper_trial(
 ) -> Trial:
     """One run at the paper's settings: from the problem's start, sigma = 1."""
     rng = np.random.default_rng(seed)
-    frame = Frame(problem.space, problem.start(rng), 1.0)
+    frame = Encoding(problem.space, problem.start(rng), 1.0)
     return until_the_end(generations(problem, frame, strategy, population, rng, exact), frame.N)

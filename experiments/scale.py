@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from experiments.harness import Trial, cells_of, markdown, options, publish, summary
-from saltus import Float, Int, Optimizer, Space, variables
+from saltus import Float, Int, Optimizer, Space
+from saltus._typing import FloatArray
 from saltus.problems import ellipsoid_int, n_int_tablet, reversed_ellipsoid_int
-from saltus.strategy import FloatArray
+from saltus.space import variables
 
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
 FUNCTIONS = ("NIntTablet", "ReversedEllipsoidInt", "EllipsoidInt", "Rastrigin")

@@ -19,9 +19,10 @@ from cmaes import CatCMAwM, CMAwM
 from scipy.optimize import Bounds, differential_evolution
 
 from saltus import Optimizer, Space
-from saltus.search.saltus import Saltus
-from saltus.strategy import FloatArray, scaled
-from saltus.variables import Variable
+from saltus._typing import FloatArray
+from saltus.search.restarts import Saltus
+from saltus.space.variables import Variable
+from saltus.strategy import scaled
 
 FIRST_STEP = 0.2  # of each range
 
@@ -108,9 +109,9 @@ def _without(left_out: str) -> Iterator[None]:
         if left_out == "scaling":
             stack.enter_context(patch.object(scaled, "constants", unscaled))
         elif left_out == "local runs":
-            stack.enter_context(patch("saltus.search.saltus.GLOBAL_SHARE", 1e18))
+            stack.enter_context(patch("saltus.search.restarts.GLOBAL_SHARE", 1e18))
         elif left_out == "global runs":
-            stack.enter_context(patch("saltus.search.saltus.GLOBAL_SHARE", 0.0))
+            stack.enter_context(patch("saltus.search.restarts.GLOBAL_SHARE", 0.0))
         yield
 
 

@@ -31,13 +31,15 @@ from saltus import (
     Stop,
     minimize,
 )
+from saltus._typing import FloatArray
 from saltus.asynchronous import AsynchronousOptimizer
 from saltus.problems import sphere_one_max
+from saltus.search.integer_sweep import Sweep
 from saltus.search.newton import Newton
-from saltus.search.points import Batch, Domain, Others, Point, Told
-from saltus.search.sweep import Sweep
-from saltus.space import Frame
-from saltus.strategy import FloatArray, Integers, Lattice, Round, cmaes, dxnesic, rank, scaled
+from saltus.search.proposal import Batch, Domain, Others, Point, Told
+from saltus.space.encoding import Encoding
+from saltus.space.lattice import Lattice
+from saltus.strategy import Integers, Round, cmaes, dxnesic, rank, scaled
 from saltus.strategy.linalg import row_norms2, shortening
 
 from .objectives import SPACE, Interrupted, bowl, constrained, fails_sometimes, slow_bowl
@@ -776,7 +778,7 @@ def test_imagined_integers_are_distributed_like_the_gaussian() -> None:
 
 
 def domain_of(space: Space) -> Domain:
-    frame = Frame(space, sigma=1.0)
+    frame = Encoding(space, sigma=1.0)
     return Domain(frame.n_co, frame.lattice, *frame.ends())
 
 

@@ -14,7 +14,7 @@ from experiments import coco, engineering
 from experiments.coco import BOOK, TARGETS, Key, Run, optimum, problem, read, run_one, score
 from experiments.solvers import MORE_PEERS, Enough, Task, by_name
 from saltus import Float, Int, Ordinal, Space
-from saltus.strategy import FloatArray
+from saltus._typing import FloatArray
 
 ROOT = Path(__file__).resolve().parents[1]
 

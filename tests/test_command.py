@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saltus.candidates import Candidate
-from saltus.command import Command, CommandPlace, as_argument, from_json, from_line
-from saltus.evaluation import EvaluationError, MachineError, Outcome
+from saltus.execution.command import Command, CommandPlace, as_argument, from_json, from_line
+from saltus.execution.outcome import EvaluationError, MachineError, Outcome
 
 PARAMS = {"radius": 0.1, "shells": 3, "coated": True}
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from saltus.problems import pressure_vessel
-from saltus.study.file import StudyFile
 from saltus.study.objective import load_function
+from saltus.study.settings import StudyFile
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 STUDIES = sorted(EXAMPLES.glob("*/study.toml"))

@@ -24,7 +24,7 @@ import pytest
 from loky import ProcessPoolExecutor as Loky
 
 from saltus import Bool, Result, Space, Stop, Study, WorkerError, minimize
-from saltus.executors import RayExecutor
+from saltus.execution.ray import RayExecutor
 
 from .objectives import SPACE, bowl, fails_sometimes, kills_its_process
 

@@ -18,9 +18,10 @@ from experiments import basis, beyond, bounds, embed, ends, paper, published, sc
 from experiments.harness import Summary, Trial, summary
 from experiments.record import HEADER, Cell, complete, read
 from experiments.runs import beyond_limits, paper_trial
-from saltus import Optimizer, Stop, variables
-from saltus import bounds as fold
+from saltus import Optimizer, Stop
 from saltus.problems import PAPER
+from saltus.space import fold as fold
+from saltus.space import variables
 from saltus.strategy import STRATEGIES, Integers
 from saltus.strategy.margin import Margin
 

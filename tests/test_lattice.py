@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltus.strategy import FloatArray, Lattice
+from saltus._typing import FloatArray
+from saltus.space.lattice import Lattice
 
 grids = st.lists(st.integers(-1000, 1000), min_size=2, max_size=12, unique=True).map(
     lambda v: np.array(sorted(v)) / 4.0

@@ -16,8 +16,8 @@ from scipy.optimize import Bounds, OptimizeResult
 
 from saltus import Float, Int, ObjectiveError, Optimizer, Result, Space, Stop, WorkerError, minimize
 from saltus.candidates import Candidate
-from saltus.child import Child
-from saltus.evaluation import Ended
+from saltus.execution.outcome import Ended
+from saltus.execution.worker_process import Child
 from saltus.problems import ellipsoid_int, sphere_one_max
 
 from . import objectives

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from saltus import STRATEGIES, Bool, Candidate, Float, Int, Optimizer, Ordinal, Space, Stop
 from saltus.problems import PAPER, n_int_tablet
-from saltus.search.single import Single
+from saltus.search.single_run import Single
 
 SPACE = Space(
     {

@@ -18,8 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from saltus import Study, StudyError
-from saltus.study import RecordError, record
-from saltus.study.record import Record
+from saltus.study import RecordError
+from saltus.study import database as record
+from saltus.study.database import Record
 
 from .objectives import SPACE, bowl, constrained
 from .test_study import essence

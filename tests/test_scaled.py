@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from saltus.strategy import FloatArray, Integers, Lattice, Leap, Ranking, Round, rank, scaled
+from saltus._typing import FloatArray
+from saltus.space.lattice import Lattice
+from saltus.strategy import Integers, Leap, Ranking, Round, rank, scaled
 
 NO_INTEGERS = Integers(6, Lattice([]), 0.1, Round())
 

@@ -11,24 +11,24 @@ import numpy as np
 import pytest
 
 from saltus import Bool, Float, Int, Optimizer, Ordinal, Space, Stop, minimize
-from saltus.search.descent import PIECES
-from saltus.search.lines import Lines
-from saltus.search.mixed import MixedRun
-from saltus.search.neighbours import Neighbours, affordable
+from saltus._typing import FloatArray
+from saltus.search.coordinate_scan import Lines
+from saltus.search.integer_neighbours import Neighbours, affordable
+from saltus.search.integer_sweep import Sweep
+from saltus.search.mixed_run import MixedRun
 from saltus.search.newton import Newton
-from saltus.search.piece import Piece
-from saltus.search.points import Batch, Domain, Point, Told
+from saltus.search.phase import Piece
 from saltus.search.polish import Polish
-from saltus.search.saltus import Saltus
-from saltus.search.sweep import Sweep
-from saltus.space import Frame
-from saltus.strategy import FloatArray
+from saltus.search.proposal import Batch, Domain, Point, Told
+from saltus.search.restarts import Saltus
+from saltus.search.schedule import PIECES
+from saltus.space.encoding import Encoding
 
 Values = Callable[[FloatArray], FloatArray]
 
 
 def domain_of(space: Space) -> Domain:
-    frame = Frame(space, sigma=1.0)
+    frame = Encoding(space, sigma=1.0)
     return Domain(frame.n_co, frame.lattice, *frame.ends())
 
 
@@ -206,7 +206,7 @@ def test_neighbours_follow_a_stiff_valley() -> None:
 
 def test_a_mixed_run_ends_when_its_integers_have_settled() -> None:
     space = Space([Float(-5, 5)] * 3 + [Int(-10, 10)] * 3)
-    frame = Frame(space)
+    frame = Encoding(space)
     domain = Domain(frame.n_co, frame.lattice, *frame.ends())
 
     def fun(x: FloatArray) -> FloatArray:

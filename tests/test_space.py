@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saltus import Bool, Float, Int, Ordinal, Space
-from saltus.bounds import Fold
-from saltus.space import Frame
-from saltus.variables import Variable
+from saltus.space.encoding import Encoding
+from saltus.space.fold import Fold
+from saltus.space.variables import Variable
 
 MIXED = {
     "lr": Float(1e-5, 1e-1, log=True),
@@ -33,13 +33,13 @@ def anything(value: Any) -> Any:
     return value
 
 
-def sample(frame: Frame, seed: int, spread: float = 1.0) -> Any:
+def sample(frame: Encoding, seed: int, spread: float = 1.0) -> Any:
     x = frame.m + spread * np.random.default_rng(seed).standard_normal((50, frame.N))
     return frame.decode(x, frame.lattice.plateau(x[:, frame.n_co :]))
 
 
 def test_the_objective_gets_plain_values() -> None:
-    points = sample(Frame(Space(MIXED)), 1)
+    points = sample(Encoding(Space(MIXED)), 1)
     types = {
         name: {type(p[name]) for p in points.params} for name in ("lr", "layers", "grid", "switch", "one")
     }
@@ -56,8 +56,8 @@ def test_the_objective_gets_plain_values() -> None:
 
 
 def test_a_list_gives_arrays_in_the_given_order() -> None:
-    points = sample(Frame(Space(list(MIXED.values()))), 1)
-    named = sample(Frame(Space(MIXED)), 1)
+    points = sample(Encoding(Space(list(MIXED.values()))), 1)
+    named = sample(Encoding(Space(MIXED)), 1)
     for row, p in zip(points.params, named.params, strict=True):
         assert isinstance(row, np.ndarray)
         assert row.tolist() == [float(v) for v in p.values()]
@@ -67,14 +67,14 @@ def test_ordinal_values_are_the_very_values_given() -> None:
     from fractions import Fraction
 
     values = [Fraction(1, 3), 2, np.float32(2.5)]
-    params = sample(Frame(Space({"o": Ordinal(values)})), 0, spread=3).params
+    params = sample(Encoding(Space({"o": Ordinal(values)})), 0, spread=3).params
     assert {id(p["o"]) for p in params} == {id(v) for v in values}
 
 
 def test_fixed_variables_cost_no_dimension() -> None:
     space = Space(MIXED)
     assert len(space) == 10
-    assert space.dimension == Frame(space).N == 8
+    assert space.dimension == Encoding(space).N == 8
 
 
 variables = st.one_of(
@@ -98,9 +98,9 @@ def test_points_are_within_bounds_and_encode_undoes_decode(
     space = Space({f"v{i}": v for i, v in enumerate(given_variables)})
     if space.dimension == 0:
         with pytest.raises(ValueError, match="nothing to optimise"):
-            Frame(space)
+            Encoding(space)
         return
-    frame = Frame(space)
+    frame = Encoding(space)
     points = sample(frame, seed, spread)
     for numbers, params in zip(points.x, points.params, strict=True):
         for variable, value in zip(space.variables, params.values(), strict=True):
@@ -125,7 +125,7 @@ def test_plain_round_trip(given_variables: list[Variable]) -> None:
 
 
 def test_defaults_start_in_the_middle() -> None:
-    frame = Frame(Space({"a": Float(2, 4), "b": Float(0.01, 1, log=True), "k": Int(0, 20), "s": Bool()}))
+    frame = Encoding(Space({"a": Float(2, 4), "b": Float(0.01, 1, log=True), "k": Int(0, 20), "s": Bool()}))
     middle = frame.unrounded(frame.m)
     np.testing.assert_allclose(middle, [3.0, 0.1, 10.0, 0.5])
 
@@ -133,7 +133,7 @@ def test_defaults_start_in_the_middle() -> None:
 def test_the_papers_settings_are_exact() -> None:
     space = Space([Float()] * 3 + [Int(-10, 10)] * 3)
     mean = np.random.default_rng(0).uniform(1, 3, 6)
-    frame = Frame(space, mean, 1.0)
+    frame = Encoding(space, mean, 1.0)
     np.testing.assert_array_equal(frame.m, mean)
     np.testing.assert_array_equal(
         frame.lattice.threshold(np.array([0.0, 9.0, 19.0])), np.array([-9.5, -0.5, 9.5])
@@ -142,7 +142,7 @@ def test_the_papers_settings_are_exact() -> None:
 
 def test_mean_and_sigma_in_the_users_units() -> None:
     space = Space({"x": Float(-10, 10), "k": Int(0, 9), "lr": Float(1e-4, 1, log=True)})
-    frame = Frame(space, {"k": 3, "lr": 0.01}, {"x": 0.5, "lr": 0.01})
+    frame = Encoding(space, {"k": 3, "lr": 0.01}, {"x": 0.5, "lr": 0.01})
     np.testing.assert_allclose(frame.unrounded(frame.m), [0.0, 3.0, 0.01])
     spreads = frame.spreads(np.ones(3))
     assert spreads[0] == pytest.approx(0.5)
@@ -151,11 +151,11 @@ def test_mean_and_sigma_in_the_users_units() -> None:
 
 def test_one_sided_logs() -> None:
     for scale in (10.0, 1000.0):
-        by_scale = Frame(Space([Float(1, log=True, scale=scale)]))
-        by_sigma = Frame(Space([Float(1, log=True)]), sigma=scale)
+        by_scale = Encoding(Space([Float(1, log=True, scale=scale)]))
+        by_sigma = Encoding(Space([Float(1, log=True)]), sigma=scale)
         for frame in (by_scale, by_sigma):
             np.testing.assert_allclose(frame.unrounded(frame.m), 1 + scale)
-    far = Frame(Space({"x": Float(1, log=True)}))
+    far = Encoding(Space({"x": Float(1, log=True)}))
     points = far.decode(np.array([[1e5]]), np.empty((1, 0)))
     assert math.isfinite(points.params[0]["x"])
 
@@ -163,21 +163,21 @@ def test_one_sided_logs() -> None:
 def test_the_mean_of_a_frame_is_a_valid_mean() -> None:
     space = Space([Float(1e-5, 0.1, log=True), Float(0.3, 0.9)])
     for mean in ([0.1, 0.9], [1e-5, 0.3]):
-        frame = Frame(space, mean)
-        Frame(space, frame.unrounded(frame.m))
+        frame = Encoding(space, mean)
+        Encoding(space, frame.unrounded(frame.m))
 
 
 @pytest.mark.parametrize("limits", [(0, 2**50), (-(2**50), 2**50), (2**50 - 10, 2**50)])
 def test_the_largest_integers_are_told_apart(limits: tuple[int, int]) -> None:
-    frame = Frame(Space([Int(*limits)]))
+    frame = Encoding(Space([Int(*limits)]))
     for value in [limits[1] - k for k in range(11)] + [limits[0] + k for k in range(11)]:
         coordinate = frame.encode(np.array([float(value)]))[None, :]
         assert frame.decode(coordinate, frame.lattice.plateau(coordinate)).x[0, 0] == value
 
 
 def test_order_of_kinds_does_not_matter() -> None:
-    a = Frame(Space([Int(0, 4), Float(0, 1), Bool(), Float(5, 6)]))
-    b = Frame(Space([Float(0, 1), Float(5, 6), Int(0, 4), Bool()]))
+    a = Encoding(Space([Int(0, 4), Float(0, 1), Bool(), Float(5, 6)]))
+    b = Encoding(Space([Float(0, 1), Float(5, 6), Int(0, 4), Bool()]))
     np.testing.assert_array_equal(a.m, b.m)
     np.testing.assert_array_equal(sample(a, 3).x[:, [1, 3, 0, 2]], sample(b, 3).x)
 
@@ -209,11 +209,11 @@ def test_order_of_kinds_does_not_matter() -> None:
         (lambda: Space({"x": anything((0, 1))}), "must be Float, Int, Ordinal or Bool"),
         (lambda: Space(anything(5)), "dict of variables by name or a list"),
         (lambda: Space({anything(1): Float(0, 1)}), "names must be strings"),
-        (lambda: Frame(Space([Float(0, 1)]), mean=[0.1, 0.2]), "one number for each of the 1"),
-        (lambda: Frame(Space({"x": Float(0, 1)}), mean={"y": 0.1}), "'y' is not a variable"),
-        (lambda: Frame(Space({"x": Float(0, 1)}), mean=4.0), "mean of 'x': init must lie in"),
-        (lambda: Frame(Space([Float(0, 1)]), sigma=-1), "sigma of variable 0: scale must be positive"),
-        (lambda: Frame(Space([Float(0, 1)]), mean={"x": 1}), "needs a space with names"),
+        (lambda: Encoding(Space([Float(0, 1)]), mean=[0.1, 0.2]), "one number for each of the 1"),
+        (lambda: Encoding(Space({"x": Float(0, 1)}), mean={"y": 0.1}), "'y' is not a variable"),
+        (lambda: Encoding(Space({"x": Float(0, 1)}), mean=4.0), "mean of 'x': init must lie in"),
+        (lambda: Encoding(Space([Float(0, 1)]), sigma=-1), "sigma of variable 0: scale must be positive"),
+        (lambda: Encoding(Space([Float(0, 1)]), mean={"x": 1}), "needs a space with names"),
     ],
 )
 def test_bad_input_is_named(make: Any, words: str) -> None:

@@ -11,8 +11,9 @@ import pytest
 
 from saltus import Bool, Float, Int, Optimizer, Space, Stop
 from saltus.problems import reversed_ellipsoid_int
-from saltus.stopping import RunLog, stop_reason
-from saltus.strategy import Integers, Lattice, Round, dxnesic
+from saltus.search.stopping import RunLog, stop_reason
+from saltus.space.lattice import Lattice
+from saltus.strategy import Integers, Round, dxnesic
 
 
 def run(fun: Callable[[Any], float], space: Space, *, limit: int = 60000, **kwargs: Any) -> Optimizer:

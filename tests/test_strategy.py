@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from saltus.strategy import STRATEGIES, FloatArray, Integers, Lattice, cmaes, dxnesic, rank
+from saltus._typing import FloatArray
+from saltus.space.lattice import Lattice
+from saltus.strategy import STRATEGIES, Integers, cmaes, dxnesic, rank
 from saltus.strategy.leap import Leap
 from saltus.strategy.linalg import expm1_factors, expm1_symmetric
 from saltus.strategy.margin import Margin

@@ -22,7 +22,8 @@ import numpy as np
 import pytest
 
 from saltus import Bool, Float, Int, Ordinal, Result, Space, Stop, Study, StudyError, Trial, minimize
-from saltus.study import LockedError, RecordError, record
+from saltus.study import LockedError, RecordError
+from saltus.study import database as record
 
 from . import objectives
 from .objectives import SPACE, bowl, constrained, fails_sometimes

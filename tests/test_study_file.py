@@ -10,10 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from saltus import Bool, Float, Int, Ordinal
-from saltus.command import Command
+from saltus.execution.command import Command
 from saltus.study import SettingsError
-from saltus.study.file import StudyFile
 from saltus.study.objective import evaluating
+from saltus.study.settings import StudyFile
 
 SPACE = '[space]\nr = { type = "float", low = 0.1, high = 10, log = true }\n'
 COMMAND = '[objective]\ncommand = ["sh", "{r}"]\n'

@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 
 from saltus import Study
-from saltus.study.record import Record
+from saltus.study.database import Record
 
 STUDY = """
 [study]
@@ -63,7 +63,7 @@ BEGIN {
 # runs a study, and kills itself at the n-th row that it is about to write: in the middle of a transaction
 SUICIDE = """
 import os, signal, sys
-import saltus.study.record as record
+import saltus.study.database as record
 from saltus.cli import main
 
 left = int(sys.argv[1])

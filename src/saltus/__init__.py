@@ -3,14 +3,15 @@
 from ._version import __version__
 from .asynchronous import AsynchronousOptimizer
 from .candidates import Best, Candidate
-from .child import WorkerError
+from .execution.worker_process import WorkerError
 from .minimize import ObjectiveError, minimize
 from .optimizer import Optimizer
-from .result import History, Result, Stop
+from .result import History, Result
 from .search import STRATEGIES
+from .search.stopping import Stop
 from .space import Space
+from .space.variables import Bool, Float, Int, Ordinal
 from .study import Study, StudyError, Trial
-from .variables import Bool, Float, Int, Ordinal
 
 __all__ = [
     "STRATEGIES",

@@ -17,13 +17,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from . import plain
+from . import _serialize
+from ._typing import FloatArray, Params
 from .candidates import Candidate
 from .open_batch import MOST_PLACES, Flying, Open, Other, as_told
 from .optimizer import Optimizer, as_numbers, checked_count
 from .search import FOREIGN, Others
-from .space import Params, Space
-from .strategy import FloatArray
+from .space import Space
 
 PATIENCE = 5  # generations that one side of a pair waits for the other
 
@@ -93,7 +93,7 @@ class AsynchronousOptimizer(Optimizer):
                 self._focus, self._since = self._search.focus, self.generation
                 self._strays += self._others
                 self._others = []
-            self._open = Open(self._search, self._frame, id, self.generation, self._key())
+            self._open = Open(self._search, self._encoding, id, self.generation, self._key())
             self.mark()
         return self._open
 
@@ -147,7 +147,7 @@ class AsynchronousOptimizer(Optimizer):
         """Take back all that was asked and told since the present batch began."""
         if self._open is not None:
             first_id = self._open.first_id
-            self._open = Open(self._search, self._frame, first_id, self.generation, self._key())
+            self._open = Open(self._search, self._encoding, first_id, self.generation, self._key())
             flying, others, strays = self._before
             self._flying, self._others, self._strays = flying.copy(), others.copy(), strays.copy()
 
@@ -161,7 +161,7 @@ class AsynchronousOptimizer(Optimizer):
                 rows |= {id: (g.batch.x[at], g.batch.plateaus[at]) for id, at in missing.items()}
         if not rows:
             return []
-        points = self._frame.decode(*(np.array(part) for part in zip(*rows.values(), strict=True)))
+        points = self._encoding.decode(*(np.array(part) for part in zip(*rows.values(), strict=True)))
         return sorted(map(Candidate, rows, points.params), key=lambda candidate: candidate.id)
 
     @property
@@ -207,7 +207,7 @@ class AsynchronousOptimizer(Optimizer):
 
         If it is not to be learnt from, it may still be the best.
         """
-        x, plateaus = self._frame.located(self._frame.numbers_of(params))
+        x, plateaus = self._encoding.located(self._encoding.numbers_of(params))
         number, amount = as_numbers("value and violation", [value, violation], 2)
         self._next_id = max(self._next_id, id + 1)
         self._tell_other(Other(id, x, plateaus, FOREIGN, number, max(amount, 0.0)), kin=learn)
@@ -222,7 +222,7 @@ class AsynchronousOptimizer(Optimizer):
             self._strays.append(other)
 
     def _numbers(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
-        return np.asarray(self._frame.numbers(x[None], plateaus[None])[0])
+        return np.asarray(self._encoding.numbers(x[None], plateaus[None])[0])
 
     def state(self) -> dict[str, Any]:
         """Everything, as JSON-able data: `restore` goes on bit by bit as if never interrupted."""
@@ -236,12 +236,12 @@ class AsynchronousOptimizer(Optimizer):
             "strays": [list(other) for other in self._strays],
             "open": None if g is None else g.state(),
         }
-        return super().state() | {"flow": plain.pack(flow)}
+        return super().state() | {"flow": _serialize.pack(flow)}
 
     @classmethod
     def _restored(cls, packed: Mapping[str, Any], space: Space | None) -> Self:
         self = super()._restored(packed, space)
-        flow = plain.unpack(packed["flow"])
+        flow = _serialize.unpack(packed["flow"])
         self._since = int(flow["since"])
         self._focus = self._search.focus if flow["begun"] else None
         for id, x, plateaus, pair, generation in flow["flying"]:
@@ -250,14 +250,16 @@ class AsynchronousOptimizer(Optimizer):
             for id, x, plateaus, pair, *told in flow[name]:
                 kept.append(Other(int(id), *self._shaped(x, plateaus), int(pair), *map(float, told)))
         if flow["open"] is not None:
-            self._open = Open.restored(self._search, self._frame, flow["open"])
+            self._open = Open.restored(self._search, self._encoding, flow["open"])
         self._before = (self._flying.copy(), self._others.copy(), self._strays.copy())
         self._given = {candidate.id: candidate for candidate in self.pending}
         return self
 
     def _shaped(self, x: Any, plateaus: Any) -> tuple[FloatArray, FloatArray]:
-        frame = self._frame
-        return plain.shaped(x, (frame.N,), "x"), plain.shaped(plateaus, (frame.lattice.size,), "plateaus")
+        encoding = self._encoding
+        return _serialize.shaped(x, (encoding.N,), "x"), _serialize.shaped(
+            plateaus, (encoding.lattice.size,), "plateaus"
+        )
 
 
 def _id(other: Other) -> int:

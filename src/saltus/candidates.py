@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from numbers import Real
-from typing import Any
 
 import numpy as np
 
+from ._typing import FloatArray, Params
 from .search import Batch
-from .space import Frame, Params, Points
-from .strategy import FloatArray
+from .space.encoding import Encoding, Points
 
 
 class Candidate:
@@ -47,12 +45,12 @@ class Best:
     value: float
     violation: float
     x: FloatArray
-    _frame: Frame = field(repr=False)
+    _encoding: Encoding = field(repr=False)
 
     @property
     def params(self) -> Params:
         """The point as the objective got it."""
-        return self._frame.params_of(self.x)
+        return self._encoding.params_of(self.x)
 
     @property
     def feasible(self) -> bool:
@@ -82,21 +80,6 @@ class Generation:
             return False
         own = self.candidates[i]
         return candidate is own or candidate == own
-
-
-def as_number(what: str, value: Any) -> float:
-    """A float, from any real number or one-element array; anything else is a clear TypeError."""
-    if type(value) is float:
-        return value
-    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "fiub":
-        return float(value.item())
-    if isinstance(value, Real | np.bool_):
-        try:
-            return float(value)
-        except OverflowError:
-            pass
-    hint = "does the objective return something?" if value is None else "float(...) may help"
-    raise TypeError(f"{what} must be a real number, got {value!r}; {hint}")
 
 
 def _same(a: Params, b: Params) -> bool:

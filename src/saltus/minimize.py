@@ -10,15 +10,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ._typing import PerVariable
 from .asynchronous import AsynchronousOptimizer
-from .evaluation import Objective
-from .loop import Callback, Limits, Loop, Memory, ObjectiveError
+from .execution.driver import Callback, Limits, Loop, Memory, ObjectiveError
+from .execution.outcome import Objective
+from .execution.progress import Progress
+from .execution.worker_pool import evaluating, worker_count
 from .optimizer import DEFAULT_STRATEGY, Optimizer
-from .progress import Progress
-from .result import History, Result, Stop
-from .space import PerVariable, Space
-from .variables import Float, Int, Variable
-from .workers import evaluating, worker_count
+from .result import History, Result
+from .search.stopping import Stop
+from .space import Space
+from .space.variables import Float, Int, Variable
 
 __all__ = ["ObjectiveError", "minimize", "space_from_bounds"]
 

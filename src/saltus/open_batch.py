@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import plain
+from . import _serialize
+from ._typing import FloatArray, Params
 from .search import LONE, Batch, Mask, Search, Told
-from .space import Frame, Params
-from .strategy import FloatArray
+from .space.encoding import Encoding
 
 MOST_PLACES = 2**32  # of a batch
 
@@ -40,13 +40,13 @@ class Other(NamedTuple):
 class Open:
     """The batch that is on its way and its spares: places, of which each may be told once."""
 
-    def __init__(self, search: Search, frame: Frame, first_id: int, generation: int, key: int) -> None:
+    def __init__(self, search: Search, encoding: Encoding, first_id: int, generation: int, key: int) -> None:
         """All that is random about spares follows from the key."""
-        self._search, self._frame, self._key = search, frame, key
+        self._search, self._encoding, self._key = search, encoding, key
         self.first_id, self.generation = first_id, generation
         self.paired = search.paired
         self.batch: Batch = search.batch()
-        self.params: list[Params] = frame.decode(*self.batch).params
+        self.params: list[Params] = encoding.decode(*self.batch).params
         self.size = len(self.batch.x)
         self._groups = 0  # of spares
         self._complete = False  # there are no more spares
@@ -84,7 +84,7 @@ class Open:
                 break
             self._groups += 1
             count = len(more.x)
-            self.params += self._frame.decode(*more).params
+            self.params += self._encoding.decode(*more).params
             self.batch = Batch(*(np.concatenate(both) for both in zip(self.batch, more, strict=True)))
             self.values = np.concatenate((self.values, np.full(count, np.nan)))
             self.violations = np.concatenate((self.violations, np.zeros(count)))
@@ -133,7 +133,7 @@ class Open:
         return Told(batch, self.values[:last], violations), self.known[:last]
 
     def state(self) -> dict[str, Any]:
-        """What `restored` needs, for `plain.pack`."""
+        """What `restored` needs, for `_serialize.pack`."""
         names = ("first_id", "generation", "values", "violations", "known")
         return {name: getattr(self, name) for name in names} | {
             "key": self._key,
@@ -142,14 +142,14 @@ class Open:
         }
 
     @classmethod
-    def restored(cls, search: Search, frame: Frame, state: Mapping[str, Any]) -> Open:
+    def restored(cls, search: Search, encoding: Encoding, state: Mapping[str, Any]) -> Open:
         """The batch whose state this is."""
-        self = cls(search, frame, int(state["first_id"]), int(state["generation"]), int(state["key"]))
+        self = cls(search, encoding, int(state["first_id"]), int(state["generation"]), int(state["key"]))
         count = len(state["known"])
         if not self.has(count - 1) or len(self.known) != count:
             raise ValueError(f"state: the batch has {len(self.known)} places, got {count}")
         for name in ("values", "violations", "known"):
-            setattr(self, name, plain.shaped(state[name], (count,), name))
+            setattr(self, name, _serialize.shaped(state[name], (count,), name))
         for id, place in state["places"]:
             if not 0 <= place < count:
                 raise ValueError(f"state: the batch has {count} places, got place {place}")

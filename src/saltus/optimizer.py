@@ -8,12 +8,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from . import plain
-from .candidates import Best, Candidate, Generation, as_number
-from .result import Stop
+from . import _serialize
+from ._checks import as_number
+from ._typing import FloatArray, Params, PerVariable
+from .candidates import Best, Candidate, Generation
 from .search import SAVED, Domain, Search, Told, begin, mirrored
-from .space import Frame, Params, PerVariable, Space
-from .strategy import FloatArray, default_population
+from .search.stopping import Stop
+from .space import Space
+from .space.encoding import Encoding
+from .strategy import default_population
 
 DEFAULT_STRATEGY = "saltus"
 _FORMAT = 2
@@ -74,7 +77,7 @@ class Optimizer:
         mirrored(strategy)  # or an error that lists the names
         self.space = space
         self.strategy = strategy
-        self._frame = frame = Frame(space, mean, sigma)
+        self._encoding = encoding = Encoding(space, mean, sigma)
         self._margin = _checked_margin(margin)
         self._exact = exact
         self._rng = np.random.default_rng(seed)
@@ -83,10 +86,10 @@ class Optimizer:
         self._next_id = 0
         self._generation: Generation | None = None
         if population is None:
-            population = default_population(frame.N)
+            population = default_population(encoding.N)
         self._population = checked_population(population, strategy)
-        domain = Domain(frame.n_co, frame.lattice, *frame.ends())
-        self._search: Search = begin(strategy, domain, self._population, self._margin, frame.m, exact)
+        domain = Domain(encoding.n_co, encoding.lattice, *encoding.ends())
+        self._search: Search = begin(strategy, domain, self._population, self._margin, encoding.m, exact)
 
     def ask(self, k: int | None = None) -> list[Candidate]:
         """The rest of this generation, or its next k candidates.
@@ -106,7 +109,7 @@ class Optimizer:
 
     def _spread(self) -> Generation:
         batch = self._search.batch()
-        return Generation(self._next_id, batch, self._frame.decode(*batch))
+        return Generation(self._next_id, batch, self._encoding.decode(*batch))
 
     @property
     def population(self) -> int:
@@ -220,7 +223,7 @@ class Optimizer:
         if winner is not None:
             numbers = x(key[2]).copy()  # from our own record: who evaluates may write into params
             numbers.setflags(write=False)
-            self.best = Best(key[2], winner, key[0], numbers, self._frame)
+            self.best = Best(key[2], winner, key[0], numbers, self._encoding)
 
     def _advance(self, g: Generation) -> None:
         """A generation is complete: let the search learn from it."""
@@ -233,17 +236,17 @@ class Optimizer:
     @property
     def mean(self) -> FloatArray:
         """Mean of the Gaussian in the user's units and order; integers are not rounded."""
-        return self._frame.unrounded(self._search.where()[0])
+        return self._encoding.unrounded(self._search.where()[0])
 
     @property
     def centre(self) -> Params:
         """The mean as a point that the objective could get."""
-        return self._frame.params_of(self.mean)
+        return self._encoding.params_of(self.mean)
 
     @property
     def sd(self) -> FloatArray:
         """Standard deviations of the Gaussian in the user's order and units (of logs, if log)."""
-        return self._frame.spreads(self._search.where()[1])
+        return self._encoding.spreads(self._search.where()[1])
 
     def restart(self) -> None:
         """Begin another run, the best is kept: from a random mean, with twice the population; with "saltus"
@@ -265,21 +268,21 @@ class Optimizer:
                 "violations": g.violations,
             }
         best = self.best
-        state: dict[str, Any] = plain.pack(
+        state: dict[str, Any] = _serialize.pack(
             {
                 "format": _FORMAT,
                 "space": self.space.to_plain(),
                 "strategy": self.strategy,
                 "population": self._population,
                 "margin": self._margin,
-                "mean": self._frame.given_mean,
-                "sigma": self._frame.given_sigma,
+                "mean": self._encoding.given_mean,
+                "sigma": self._encoding.given_sigma,
                 "exact": self._exact,
                 "counts": {name: getattr(self, name) for name in _COUNTS},
                 "best": None if best is None else [best.id, best.value, best.violation, best.x],
                 "search": self._search.state(),
                 "sampled": sampled,
-                "rng": plain.stream_state(self._rng),
+                "rng": _serialize.stream_state(self._rng),
             }
         )
         return state
@@ -304,7 +307,7 @@ class Optimizer:
     def _restored(cls, packed: Mapping[str, Any], space: Space | None) -> Self:
         if packed.get("format") != _FORMAT:
             raise ValueError(f"state: this version reads format {_FORMAT}, got {packed.get('format')!r}")
-        state = plain.unpack(dict(packed), SAVED)
+        state = _serialize.unpack(dict(packed), SAVED)
         if space is not None and space.to_plain() != state["space"]:
             raise ValueError("state: it belongs to another space than the one given")
         self = cls(
@@ -319,12 +322,12 @@ class Optimizer:
         for name in _COUNTS:
             setattr(self, name, int(state["counts"][name]))
         self._search.restore(state["search"])
-        self._rng = plain.stream_from(packed["rng"])
+        self._rng = _serialize.stream_from(packed["rng"])
         if state["best"] is not None:
             id, value, violation, x = state["best"]
-            x = plain.shaped(x, (len(self.space),), "best")
+            x = _serialize.shaped(x, (len(self.space),), "best")
             x.setflags(write=False)
-            self.best = Best(int(id), float(value), float(violation), x, self._frame)
+            self.best = Best(int(id), float(value), float(violation), x, self._encoding)
         sampled = state["sampled"]
         if sampled is not None:
             g = self._generation = self._spread()

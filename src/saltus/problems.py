@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ._typing import FloatArray
 from .space import Space
-from .strategy import FloatArray
-from .variables import Float, Int, Ordinal
+from .space.variables import Float, Int, Ordinal
 
 
 @dataclass(frozen=True)

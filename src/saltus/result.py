@@ -4,51 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .space import Params
-from .strategy import FloatArray
+from ._typing import FloatArray, Params
+from .search.stopping import Stop
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
-
-
-class Stop(Enum):
-    """Why a search stopped: each member's value is a sentence, with advice where there is some."""
-
-    TARGET = "The target was reached."
-    BUDGET = "The budget of evaluations was used up."
-    SECONDS = "The time was used up."
-    CALLBACK = "The callback asked to stop."
-    INTERRUPTED = "Interrupted; what was found until then is kept."
-    CONVERGED = "Converged: integers have settled and continuous variables no longer move."
-    FLAT = (
-        "The best value of each generation stayed the same. "
-        "If more was expected: let it restart, or start with a larger sigma or population."
-    )
-    INFEASIBLE = (
-        "No candidate had a finite value for many generations. "
-        "Start where the objective is defined (mean=), with a smaller sigma."
-    )
-    CONDITION = (
-        "The covariance matrix became too ill-conditioned. "
-        "Variables of very different effect may need log=True or another scale."
-    )
-    DIVERGED = "The search moved away without end: the objective seems unbounded. Give bounds to Float."
-    EXHAUSTED = "Every point that the search still proposes has been evaluated."
-    FAILING = (
-        "Too many evaluations failed one after the other. "
-        "See what the last one wrote and repair it; then continue, or begin a new record "
-        "if those failures say nothing about the points."
-    )
-
-    @property
-    def planned(self) -> bool:
-        """Whether a search without a target has done what it was asked to."""
-        return self not in (Stop.INTERRUPTED, Stop.FAILING)
 
 
 class History:

@@ -1,10 +1,11 @@
-"""Golden runs: the points and values of searches as they were recorded, so that a change of the code cannot change
-a search unnoticed.
+"""Golden runs: the points and values of searches as they were recorded.
 
-    python -m tests.golden [STRATEGY ...]     records anew: only in the commit that changes a search on purpose
+So a change of the code cannot change a search unnoticed. The paper's strategies stay as they are for ever.
+Each file holds the runs of one strategy: on four spaces, with two seeds each, 400 evaluations.
 
-The paper's strategies stay as they are for ever. Each file holds the runs of one strategy: on four spaces, with two
-seeds each, 400 evaluations.
+    python -m tests.golden [STRATEGY ...]
+
+records anew: only in the commit that changes a search on purpose.
 """
 
 from __future__ import annotations
@@ -115,5 +116,5 @@ def file_of(strategy: str) -> Path:
 def main(names: list[str]) -> None:
     """Record anew."""
     for strategy in names or STRATEGIES:
-        np.savez_compressed(file_of(strategy), **recorded(strategy))
+        np.savez_compressed(file_of(strategy), **recorded(strategy))  # type: ignore[arg-type]  # a flag is another argument
         print(file_of(strategy))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from saltus.strategy import FloatArray
+from saltus._typing import FloatArray
 
 Objective = Callable[[FloatArray], float]
 WHOLE = np.arange(-10.0, 11.0)

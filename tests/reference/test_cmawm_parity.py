@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from cmaes import CMAwM
 
-from saltus.strategy import STRATEGIES, FloatArray, Integers, Lattice, cmaes, rank
+from saltus._typing import FloatArray
+from saltus.space.lattice import Lattice
+from saltus.strategy import STRATEGIES, Integers, cmaes, rank
 
 from .fixtures import (
     SWITCH,

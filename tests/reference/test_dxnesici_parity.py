@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from dxnesici import DXNESICI
 
-from saltus.strategy import STRATEGIES, FloatArray, Integers, Lattice, dxnesic, rank
+from saltus._typing import FloatArray
+from saltus.space.lattice import Lattice
+from saltus.strategy import STRATEGIES, Integers, dxnesic, rank
 
 from .fixtures import (
     SWITCH,

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
-from ..child import WorkerError
-from ..evaluation import MachineError
+from ..execution.outcome import MachineError
+from ..execution.worker_process import WorkerError
 from ..study.errors import SettingsError, StudyError
 from . import by_hand, export, init, report, run, show
 from .codes import DONE, INTERRUPTED, RECORD, TROUBLE, USAGE

@@ -6,9 +6,9 @@ import argparse
 import json
 import math
 
+from ..execution.worker_pool import worker_count
 from ..study import SettingsError, Study
-from ..study.file import StudyFile
-from ..workers import worker_count
+from ..study.settings import StudyFile
 from .codes import NOTHING
 from .lines import say
 from .show import assignments, trial_as_json, violation

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..progress import Progress
+from ..execution.progress import Progress
 
 if TYPE_CHECKING:
     from ..optimizer import Optimizer

@@ -7,13 +7,13 @@ import json
 import shlex
 from dataclasses import replace
 
-from ..loop import Limits
+from ..execution.driver import Limits
+from ..execution.worker_pool import worker_count
 from ..minimize import default_budget
-from ..result import Stop
+from ..search.stopping import Stop
 from ..study import SettingsError, Study
-from ..study.file import StudyFile
 from ..study.objective import described, evaluating
-from ..workers import worker_count
+from ..study.settings import StudyFile
 from .codes import DONE, INTERRUPTED, TROUBLE
 from .lines import counted, progress, say
 from .show import as_json, as_text

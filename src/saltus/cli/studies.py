@@ -8,8 +8,8 @@ from pathlib import Path
 from ..search import mirrored
 from ..strategy import default_population
 from ..study import RecordError, SettingsError, Study
-from ..study.file import StudyFile
-from ..study.record import Record
+from ..study.database import Record
+from ..study.settings import StudyFile
 
 
 def record_of(study: Path, db: Path | None) -> Path:

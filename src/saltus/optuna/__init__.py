@@ -22,8 +22,8 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from .._checks import did_you_mean
 from ..asynchronous import AsynchronousOptimizer
-from ..hints import did_you_mean
 from ..optimizer import DEFAULT_STRATEGY, checked_population
 from ..search import mirrored
 from .chain import Chain, Outcome, Record

@@ -13,8 +13,9 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from ..space import Frame, Space
-from ..variables import Bool, Float, Int, Variable
+from ..space import Space
+from ..space.encoding import Encoding
+from ..space.variables import Bool, Float, Int, Variable
 
 # beyond so many values an integer is as good as continuous
 _MOST_VALUES = 2**50
@@ -52,8 +53,8 @@ class Translation:
 
     def middle(self) -> dict[str, Any]:
         """The point in the middle of all ranges, for Optuna."""
-        frame = Frame(self.space)
-        return self.outward(frame.params_of(frame.unrounded(frame.m)))
+        encoding = Encoding(self.space)
+        return self.outward(encoding.params_of(encoding.unrounded(encoding.m)))
 
     def outward(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Values for Optuna."""

@@ -6,9 +6,9 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
+from ..space.variables import Bool, Variable
 from ..study.summary import Summary
 from ..study.trial import Snapshot, Trial
-from ..variables import Bool, Variable
 from .axis import Axis, Kind, Tick, axis, fitting
 from .digest import Digest
 from .plot import NARROW, SMALL, Plot, Point, Size

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..space import Space
-from ..variables import Bool, Float, Int, Ordinal, Variable
+from ..space.variables import Bool, Float, Int, Ordinal, Variable
 
 NOTHING = "–"
 _LISTED_VALUES = 12

@@ -10,23 +10,23 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .. import plain
-from ..hints import did_you_mean
-from ..result import Stop
-from ..stopping import RunLog
+from .. import _serialize
+from .._checks import did_you_mean
+from .._typing import FloatArray
 from ..strategy import STRATEGIES as SINGLE
-from ..strategy import FloatArray, cmaes, dxnesic, scaled
+from ..strategy import cmaes, dxnesic, scaled
 from ..strategy.leap import Boundary
-from .points import FOREIGN, LONE, Batch, Domain, Mask, Others, Point, Told
-from .saltus import Saltus
-from .single import Single
+from .proposal import FOREIGN, LONE, Batch, Domain, Mask, Others, Point, Told
+from .restarts import Saltus
+from .single_run import Single
+from .stopping import RunLog, Stop
 
 __all__ = ["SAVED", "STRATEGIES", "Search", "begin", "mirrored"]
 __all__ += ["FOREIGN", "LONE", "Batch", "Domain", "Mask", "Others", "Point", "Told"]
 
 STRATEGIES = ("saltus", *SINGLE)
 # what a state may hold besides plain data
-SAVED = plain.kinds(Point, RunLog, Boundary, dxnesic.State, scaled.State, cmaes.State)
+SAVED = _serialize.kinds(Point, RunLog, Boundary, dxnesic.State, scaled.State, cmaes.State)
 
 
 class Search(Protocol):
@@ -87,7 +87,7 @@ class Search(Protocol):
         """Mean and standard deviations of where it is looking."""
 
     def state(self) -> dict[str, Any]:
-        """Everything, for `plain.pack`."""
+        """Everything, for `_serialize.pack`."""
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on as the search whose state this is."""

@@ -7,11 +7,12 @@ from abc import abstractmethod
 
 import numpy as np
 
-from .. import plain
-from ..stopping import LARGEST_SD
-from ..strategy import FloatArray, Integers, rank, scaled
-from .piece import Piece
-from .points import Batch, Mask, Others, Point, Told
+from .. import _serialize
+from .._typing import FloatArray
+from ..strategy import Integers, rank, scaled
+from .phase import Piece
+from .proposal import Batch, Mask, Others, Point, Told
+from .stopping import LARGEST_SD
 
 VIOLATED_SHARE = 0.7  # of a generation: the price of a violation rises above this, and falls below, ...
 PRICE_PACE = 0.3  # ... by this much for each generation, in logarithms
@@ -106,6 +107,6 @@ class GaussianPiece(Piece):
         """A restored Gaussian has the shapes of a new one."""
         N = self.constants.N
         fresh = scaled.start(self.constants, np.zeros(N), self.integers)
-        self.gaussian = plain.alike(fresh, self.gaussian, "gaussian")
+        self.gaussian = _serialize.alike(fresh, self.gaussian, "gaussian")
         if self.z is not None:
-            plain.shaped(self.z, (self.population // 2, N), "z")
+            _serialize.shaped(self.z, (self.population // 2, N), "z")

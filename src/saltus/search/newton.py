@@ -12,11 +12,11 @@ import math
 
 import numpy as np
 
-from .. import plain
-from ..stopping import SMALLEST_SD
-from ..strategy import FloatArray
-from .piece import Piece
-from .points import Batch, Domain, Key, Mask, Others, Point, Told
+from .. import _serialize
+from .._typing import FloatArray
+from .phase import Piece
+from .proposal import Batch, Domain, Key, Mask, Others, Point, Told
+from .stopping import SMALLEST_SD
 
 FIRST_RADIUS = 4.0  # longest first step, in standard deviations
 FIRST_DIFFERENCES = 0.5  # likewise
@@ -252,6 +252,6 @@ class Newton(Piece):
     def _prepare(self) -> None:
         n = self.domain.first
         for name in ("h", "trial", "gradient", "offset", "step", "arms", "sides", "bends"):
-            plain.shaped(getattr(self, name), (n,), name)
+            _serialize.shaped(getattr(self, name), (n,), name)
         for name in ("basis", "hessian"):
-            plain.shaped(getattr(self, name), (n, n), name)
+            _serialize.shaped(getattr(self, name), (n, n), name)

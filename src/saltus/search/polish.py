@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..stopping import SAME_VALUE, SMALLEST_SD
-from ..strategy import FloatArray, Integers, Lattice, Round, default_population, scaled
+from .._typing import FloatArray
+from ..space.lattice import Lattice
+from ..strategy import Integers, Round, default_population, scaled
 from .gaussian import GaussianPiece
-from .points import WORST, Batch, Domain, Key, Point, Told
+from .proposal import WORST, Batch, Domain, Key, Point, Told
+from .stopping import SAME_VALUE, SMALLEST_SD
 
 RATE = 0.45  # least learning rate of A: larger than in a mixed run, there are fewer variables
 RECENT = 5  # generations over which the recent gain is measured

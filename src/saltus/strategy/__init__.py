@@ -18,9 +18,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from .._typing import FloatArray
+from ..space.lattice import Lattice
 from . import cmaes, dxnesic, scaled
 from .integers import Integers
-from .lattice import FloatArray, Lattice
 from .leap import Leap
 from .margin import Margin
 from .ranking import Ranking, rank

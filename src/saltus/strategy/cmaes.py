@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._typing import FloatArray
 from .integers import Integers
-from .lattice import FloatArray
 from .linalg import eigh, row_norms2, shortening
 from .ranking import Ranking
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from .._typing import FloatArray
 from .integers import Integers
-from .lattice import FloatArray
 from .linalg import eigh, expm1_factors, expm1_symmetric, row_norms2, shortening
 from .ranking import Ranking
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .lattice import FloatArray, Lattice
+from .._typing import FloatArray
+from ..space.lattice import Lattice
 from .leap import quantile, resolution
 from .rounding import Round
 

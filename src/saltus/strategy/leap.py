@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from .lattice import FloatArray, Lattice
+from .._typing import FloatArray
+from ..space.lattice import Lattice
 from .rounding import Round
 
 # A mean keeps this distance from a threshold, relative to the range: nearer, the last digit would decide.

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from scipy.linalg import lapack
 
-from .lattice import FloatArray
+from .._typing import FloatArray
 
 
 def expm1_factors(a: FloatArray, gram: FloatArray) -> tuple[FloatArray, FloatArray]:

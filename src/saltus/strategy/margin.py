@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .lattice import FloatArray, Lattice
+from .._typing import FloatArray
+from ..space.lattice import Lattice
 from .leap import quantile
 from .rounding import Round
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .._typing import FloatArray
 from .integers import Integers
-from .lattice import FloatArray
 
 
 class Cloud(Protocol):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from .lattice import FloatArray, Lattice
+from .._typing import FloatArray
+from ..space.lattice import Lattice
 
 
 class Round:

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from .._typing import FloatArray
 from . import dxnesic
 from .dxnesic import Phase
 from .integers import Integers
-from .lattice import FloatArray
 from .linalg import eigh, row_norms2
 from .ranking import Ranking
 

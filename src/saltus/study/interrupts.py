@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from ..loop import Loop
-from ..workers import Evaluator
+from ..execution.driver import Loop
+from ..execution.evaluator import Evaluator
 
 
 @contextmanager

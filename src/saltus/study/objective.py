@@ -14,12 +14,13 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from ..command import Command, CommandPlace
-from ..evaluation import MachineError, Objective
-from ..hints import did_you_mean
-from ..workers import Evaluator, Pool, pooled
+from .._checks import did_you_mean
+from ..execution.command import Command, CommandPlace
+from ..execution.evaluator import Evaluator
+from ..execution.outcome import MachineError, Objective
+from ..execution.worker_pool import Pool, pooled
 from .errors import SettingsError
-from .file import ObjectiveSettings, StudyFile
+from .settings import ObjectiveSettings, StudyFile
 
 
 def described(file: StudyFile) -> str:

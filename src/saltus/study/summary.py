@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from ..flight import HistoryRow
+from ..execution.in_flight import HistoryRow
 from ..space import Space
 from .schema import Head
 from .trial import Session, Snapshot, Trial

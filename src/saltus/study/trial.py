@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..result import Stop
+from ..search.stopping import Stop
 
 Status = Literal["asked", "running", "done", "failed", "repeated"]
 

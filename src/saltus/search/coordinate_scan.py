@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..strategy import FloatArray
-from .piece import Piece, at_rest
-from .points import WORST, Batch, Domain, Key, Point, Told
+from .._typing import FloatArray
+from .phase import Piece, at_rest
+from .proposal import WORST, Batch, Domain, Key, Point, Told
 
 POINTS = 30  # over the range, stratified
 MINIMA = 3  # the best of them are refined ...

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..strategy import FloatArray, Lattice
+from .._typing import FloatArray
+from ..space.lattice import Lattice
 
 Mask = NDArray[np.bool_]
 Key = tuple[float, float]  # violation and value: the smaller, the better

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..strategy import FloatArray
+from .._typing import FloatArray
 from .newton import Newton
-from .piece import Piece, at_rest
-from .points import Batch, Domain, Point, Told
+from .phase import Piece, at_rest
+from .proposal import Batch, Domain, Point, Told
 
 AFFORDABLE = 10  # evaluations of a round for each variable, at most: with many continuous ones it costs more
 HOPE = 10.0  # a neighbour is given up when that many times what its next step promises would not be enough

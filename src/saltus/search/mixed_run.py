@@ -7,9 +7,10 @@ import math
 import numpy as np
 from scipy.special import ndtr
 
-from ..strategy import FloatArray, Integers, Leap, scaled
+from .._typing import FloatArray
+from ..strategy import Integers, Leap, scaled
 from .gaussian import GaussianPiece
-from .points import Batch, Domain, Key, Told, nowhere
+from .proposal import Batch, Domain, Key, Told, nowhere
 
 STILL = 5  # generations without a new integer vector, at least ...
 STILL_PER_VARIABLE = 5  # ... and so many evaluations for each variable besides, unless the Gaussian is sure

@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import NamedTuple
 
-from .candidates import Candidate
-from .evaluation import Ended, EvaluationError, MachineError, Objective, Outcome, evaluate
-from .optimizer import Optimizer
+from ..candidates import Candidate
+from ..optimizer import Optimizer
+from .outcome import Ended, EvaluationError, MachineError, Objective, Outcome, evaluate
 from .processes import deaf_to_ctrl_c, end_group, how_it_ended, own_session
 
 _ONE_THREAD = (

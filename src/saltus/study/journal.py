@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from ..candidates import Candidate
-from ..evaluation import EvaluationError, Outcome, Run
-from ..flight import HistoryRow
+from ..execution.evaluator import Job, Settled
+from ..execution.in_flight import HistoryRow
+from ..execution.outcome import EvaluationError, Outcome, Run
+from ..execution.processes import identity
 from ..optimizer import Optimizer
-from ..processes import identity
-from ..result import Stop
-from ..workers import Job, Settled
+from ..search.stopping import Stop
+from .database import Record
 from .errors import RecordError
-from .record import Record
 from .trial import Snapshot, Trial
 
 # So many evaluations in a row that failed stop a study in which none has ever succeeded ...

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import plain
-from ..result import Stop
-from ..stopping import RunLog, stop_reason
-from ..strategy import FloatArray, Integers, Strategy, rank
-from .points import Batch, Domain, Mask, Others, Point, Told
+from .. import _serialize
+from .._typing import FloatArray
+from ..strategy import Integers, Strategy, rank
+from .proposal import Batch, Domain, Mask, Others, Point, Told
+from .stopping import RunLog, Stop, stop_reason
 
 
 class Single:
@@ -116,7 +116,7 @@ class Single:
         return self.gaussian.m, self.gaussian.sd
 
     def state(self) -> dict[str, Any]:
-        """What `restore` needs, for `plain.pack`."""
+        """What `restore` needs, for `_serialize.pack`."""
         return {
             "population": self.population,
             "restarts": self.restarts,
@@ -131,8 +131,8 @@ class Single:
         self._begin(int(state["population"]), np.zeros(self.domain.N))
         self.restarts = int(state["restarts"])
         self.stop = None if state["stop"] is None else Stop[state["stop"]]
-        self.gaussian = plain.alike(self.gaussian, state["gaussian"], "gaussian")
-        self.log = plain.alike(self.log, state["log"], "log")
+        self.gaussian = _serialize.alike(self.gaussian, state["gaussian"], "gaussian")
+        self.log = _serialize.alike(self.log, state["log"], "log")
         violation, value = self.log.best
         self.log = self.log._replace(best=(violation, value))
         self.z = state["z"]

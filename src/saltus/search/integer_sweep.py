@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..strategy import FloatArray
-from .piece import Piece, at_rest
-from .points import Batch, Domain, Mask, Others, Point, Told
+from .._typing import FloatArray
+from .phase import Piece, at_rest
+from .proposal import Batch, Domain, Mask, Others, Point, Told
 
 ALL_VALUES = 16  # up to so many values all are tried; of more, those 1, 2, 4, ... plateaus away
 

@@ -3,12 +3,49 @@
 from __future__ import annotations
 
 import math
+from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .result import Stop
-from .strategy import FloatArray, Integers
+from .._typing import FloatArray
+from ..strategy import Integers
+
+
+class Stop(Enum):
+    """Why a search stopped: each member's value is a sentence, with advice where there is some."""
+
+    TARGET = "The target was reached."
+    BUDGET = "The budget of evaluations was used up."
+    SECONDS = "The time was used up."
+    CALLBACK = "The callback asked to stop."
+    INTERRUPTED = "Interrupted; what was found until then is kept."
+    CONVERGED = "Converged: integers have settled and continuous variables no longer move."
+    FLAT = (
+        "The best value of each generation stayed the same. "
+        "If more was expected: let it restart, or start with a larger sigma or population."
+    )
+    INFEASIBLE = (
+        "No candidate had a finite value for many generations. "
+        "Start where the objective is defined (mean=), with a smaller sigma."
+    )
+    CONDITION = (
+        "The covariance matrix became too ill-conditioned. "
+        "Variables of very different effect may need log=True or another scale."
+    )
+    DIVERGED = "The search moved away without end: the objective seems unbounded. Give bounds to Float."
+    EXHAUSTED = "Every point that the search still proposes has been evaluated."
+    FAILING = (
+        "Too many evaluations failed one after the other. "
+        "See what the last one wrote and repair it; then continue, or begin a new record "
+        "if those failures say nothing about the points."
+    )
+
+    @property
+    def planned(self) -> bool:
+        """Whether a search without a target has done what it was asked to."""
+        return self not in (Stop.INTERRUPTED, Stop.FAILING)
+
 
 # The paper's limit. Its other one, an eigenvalue below 1e-30, is a standard deviation far below SMALLEST_SD.
 LARGEST_CONDITION = 1e14

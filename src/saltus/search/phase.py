@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .. import plain
-from ..strategy import FloatArray
-from .points import Batch, Domain, Mask, Others, Point, Told
+from .. import _serialize
+from .._typing import FloatArray
+from .proposal import Batch, Domain, Mask, Others, Point, Told
 
 
 class Piece(ABC):
@@ -67,7 +67,7 @@ class Piece(ABC):
         """Make what is not saved."""
 
     def state(self) -> dict[str, Any]:
-        """What `restored` needs, for `plain.pack`."""
+        """What `restored` needs, for `_serialize.pack`."""
         return {name: getattr(self, name) for name in self.saved}
 
     @classmethod
@@ -90,8 +90,8 @@ def _checked(domain: Domain, name: str, value: Any) -> Any:
     if name in _POINTS:
         if not isinstance(value, Point):
             raise ValueError(f"state: {name} must be a point, got {type(value).__name__}")
-        plain.shaped(value.x, (domain.N,), name)
-        plain.shaped(value.plateaus, (domain.lattice.size,), name)
+        _serialize.shaped(value.x, (domain.N,), name)
+        _serialize.shaped(value.plateaus, (domain.lattice.size,), name)
     if name == "goal" and value is not None:
         violation, value = value
         return (float(violation), float(value))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .candidates import as_number
+from .._checks import as_number
 
 Objective = Callable[[Any], Any]
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .optimizer import Optimizer
+    from ..optimizer import Optimizer
 
 
 class Progress:

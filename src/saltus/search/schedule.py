@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from ..strategy import FloatArray
-from .lines import Lines
-from .mixed import MixedRun
-from .neighbours import Neighbours, affordable
+from .._typing import FloatArray
+from .coordinate_scan import Lines
+from .integer_neighbours import Neighbours, affordable
+from .integer_sweep import Sweep
+from .mixed_run import MixedRun
 from .newton import Newton
-from .piece import Piece
-from .points import Domain, Key, Point
+from .phase import Piece
 from .polish import Polish
-from .sweep import Sweep
+from .proposal import Domain, Key, Point
 
 PIECES: dict[str, type[Piece]] = {
     piece.__name__: piece for piece in (MixedRun, Newton, Polish, Sweep, Neighbours, Lines)
@@ -144,7 +144,7 @@ class Descent:
         return Lines(self.domain, point, rng)
 
     def state(self) -> dict[str, Any]:
-        """What `restored` needs, for `plain.pack`."""
+        """What `restored` needs, for `_serialize.pack`."""
         same = self.smooth is self.piece
         winner = isinstance(self.piece, Neighbours) and self.piece.winner is self.smooth
         return {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .strategy import FloatArray
+from .._typing import FloatArray
 
 # Width of the parabola: this share of the range of a variable with two bounds, or of the initial
 # standard deviation of a variable with one.

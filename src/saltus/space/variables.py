@@ -17,7 +17,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from .strategy import FloatArray
+from .._typing import FloatArray
 
 # The first standard deviation, as a share of a variable's range: docs/choices.md, experiments/scale.py.
 DEFAULT_SHARE = 0.15

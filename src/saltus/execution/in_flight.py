@@ -12,11 +12,11 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from .candidates import Candidate
-from .child import WorkerError
-from .evaluation import Ended, Run
-from .result import Stop
-from .workers import Evaluator, Job
+from ..candidates import Candidate
+from ..search.stopping import Stop
+from .evaluator import Evaluator, Job
+from .outcome import Ended, Run
+from .worker_process import WorkerError
 
 _LONGEST_WAIT = 3600.0  # seconds: a queue cannot wait for ever with a timeout
 HistoryRow = tuple[float, float, float, float]

@@ -8,16 +8,15 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from ..command import OWN_NAMES, Command
-from ..hints import did_you_mean
-from ..loop import Limits
+from .._checks import check_evaluations, check_seed, did_you_mean
+from ..execution.command import OWN_NAMES, Command
+from ..execution.driver import Limits
+from ..execution.worker_pool import worker_count
 from ..optimizer import DEFAULT_STRATEGY
 from ..search import STRATEGIES
 from ..space import Space
-from ..variables import Bool, Float, Int, Ordinal, Variable
-from ..workers import worker_count
+from ..space.variables import Bool, Float, Int, Ordinal, Variable
 from .errors import SettingsError
-from .limits import check_evaluations, check_seed
 
 TYPES: dict[str, type[Variable]] = {"float": Float, "int": Int, "ordinal": Ordinal, "bool": Bool}
 KEEP = ("never", "failed", "always")

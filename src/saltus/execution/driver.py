@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
-from .asynchronous import AsynchronousOptimizer
-from .candidates import Candidate
-from .child import WorkerError
-from .evaluation import Outcome, Run
-from .flight import Flight, HistoryRow, Log
-from .optimizer import Optimizer
+from ..asynchronous import AsynchronousOptimizer
+from ..candidates import Candidate
+from ..optimizer import Optimizer
+from ..result import History, Result
+from ..search.stopping import Stop
+from .evaluator import Evaluator, Job
+from .in_flight import Flight, HistoryRow, Log
+from .outcome import Outcome, Run
 from .progress import Progress
-from .result import History, Result, Stop
-from .workers import Evaluator, Job
+from .worker_process import WorkerError
 
 Callback = Callable[[Result], Any]
 OnError = Literal["raise", "infeasible"]

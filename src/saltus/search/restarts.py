@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..result import Stop
-from ..strategy import FloatArray
-from .descent import Descent
-from .lines import Lines
-from .mixed import MixedRun
-from .piece import Piece
-from .points import Batch, Domain, Mask, Others, Point, Told
+from .._typing import FloatArray
+from .coordinate_scan import Lines
+from .mixed_run import MixedRun
+from .phase import Piece
+from .proposal import Batch, Domain, Mask, Others, Point, Told
+from .schedule import Descent
+from .stopping import Stop
 
 GLOBAL_SHARE = 0.4  # evaluations of global runs, relative to local ones ...
 PER_FAILURE = 0.1  # ... and how much more for each local run that has failed since the last success
@@ -185,7 +185,7 @@ class Saltus:
         return self.descent.piece.where()
 
     def state(self) -> dict[str, Any]:
-        """What `restore` needs, for `plain.pack`."""
+        """What `restore` needs, for `_serialize.pack`."""
         return {
             "default": self.default,
             "large": self.large,

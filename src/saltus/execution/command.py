@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from .candidates import Candidate
-from .evaluation import Ended, EvaluationError, MachineError, Outcome
-from .hints import did_you_mean
+from .._checks import did_you_mean
+from ..candidates import Candidate
+from .outcome import Ended, EvaluationError, MachineError, Outcome
 from .processes import end_group, how_it_ended
 
 OWN_NAMES = ("study_dir", "trial")  # what a command may be told besides the variables

@@ -1,0 +1,1 @@
+"""Where and how evaluations run, and the loop that drives a search with them."""

@@ -1,0 +1,101 @@
+"""Evaluations in an executor that the user brings: `concurrent.futures`, Dask, Ray, loky and others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import uuid4
+
+from ..candidates import Candidate
+from .evaluator import Begun, Job
+from .outcome import Objective, Run, evaluate, timed
+from .worker_process import Sent, WorkerError
+
+# How Dask and Ray say that an evaluation took its workers with it, however often it was begun again. They are
+# known by name: neither library need be there.
+_DIED_OF_IT = {"KilledWorker", "WorkerCrashedError", "OutOfMemoryError"}
+
+
+@dataclass(slots=True)
+class _RemoteJob:
+    """A job in the user's executor, which may lose it."""
+
+    future: Future[Run]
+    withdrawn: bool = False
+
+    def result(self) -> Run:
+        """What the objective raised is in the run: all that is raised here is the executor's own trouble."""
+        try:
+            return self.future.result()
+        except CancelledError:
+            if self.withdrawn:
+                raise
+            raise WorkerError(
+                "the executor dropped an evaluation: it was shut down, or lost its machines"
+            ) from None
+        except BrokenExecutor:
+            raise
+        except Exception as error:
+            kind = type(error).__name__
+            if kind in _DIED_OF_IT:
+                died = WorkerError(f"the worker died ({kind})", stderr=str(error))
+                died.add_note(str(error))
+                return Run(died)
+            raise WorkerError(f"the executor cannot evaluate: {kind}: {error}") from error
+
+    def cancel(self) -> bool:
+        self.withdrawn = self.future.cancel()
+        return self.withdrawn
+
+    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+        self.future.add_done_callback(callback)
+
+
+class Remote:
+    """Evaluates in the user's executor."""
+
+    def __init__(self, fun: Objective, executor: Executor, retries: int) -> None:
+        """The executor is the user's: it is neither started nor ended here."""
+        self._fun, self._executor, self._retries = fun, executor, retries
+        self._open: set[Future[Run]] = set()
+
+    def submit(self, candidate: Candidate, begun: Begun) -> Job:
+        """At once; the executor has a line of its own.
+
+        Dask evaluates a call once for all that look the same: the random word makes each its own, as a noisy
+        objective wants it.
+        """
+        word = uuid4().hex
+        try:
+            future = self._executor.submit(
+                _run_remotely, self._fun, candidate.params.copy(), self._retries, word
+            )
+        except BrokenExecutor:
+            raise
+        except Exception as error:
+            raise WorkerError(f"the executor takes no evaluation: {type(error).__name__}: {error}") from error
+        self._open.add(future)
+        future.add_done_callback(self._open.discard)
+        return _RemoteJob(future)
+
+    def finish(self) -> None:
+        """Nothing: what runs there is the user's."""
+
+    def end(self) -> None:
+        """Stop waiting (called from a signal handler): what runs there is the user's."""
+        raise KeyboardInterrupt
+
+    def close(self) -> None:
+        """Take back what nobody waits for any more: the executor is the user's, and has other work."""
+        for future in list(self._open):
+            future.cancel()
+
+
+def _run_remotely(fun: Objective, params: Any, retries: int, word: str) -> Run:
+    """Evaluate in an executor, and make sure that an exception arrives: some break it on their way."""
+    run = timed(lambda: evaluate(fun, params.copy()), retries=retries)
+    if isinstance(run.outcome, Exception):
+        return replace(run, outcome=Sent.of(run.outcome).error())
+    return run

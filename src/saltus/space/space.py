@@ -1,0 +1,110 @@
+"""The search space: the user's variables, by name or in a row."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+from .variables import Bool, Float, Int, Ordinal, Variable
+
+_KINDS: dict[str, type[Variable]] = {kind.__name__: kind for kind in (Float, Int, Ordinal, Bool)}
+
+
+class Space:
+    """The variables of a problem, by name or in a row.
+
+    With names, the objective gets a dict of plain Python values; without, a 1-D float array.
+
+    >>> space = Space({"lr": Float(1e-5, 1e-1, log=True), "layers": Int(1, 8), "bias": Bool()})
+    >>> space.dimension
+    3
+    >>> Space([Float(0, 1), Int(3, 3)]).dimension  # a single possible value costs no dimension
+    1
+    """
+
+    def __init__(self, variables: Mapping[str, Variable] | Sequence[Variable]) -> None:
+        """Take a dict of variables by name, or a sequence of variables."""
+        if isinstance(variables, Mapping):
+            self.names: tuple[str, ...] | None = tuple(variables)
+            given = list(variables.values())
+        elif isinstance(variables, Sequence) and not isinstance(variables, str | bytes):
+            self.names, given = None, list(variables)
+        else:
+            raise TypeError(
+                "Space takes a dict of variables by name or a list of variables, "
+                f"got {type(variables).__name__}"
+            )
+        if not given:
+            raise ValueError("Space needs at least one variable, got none")
+        for label, variable in zip(self.names or range(len(given)), given, strict=True):
+            if self.names is not None and not isinstance(label, str):
+                raise TypeError(f"Space: names must be strings, got {label!r}")
+            if not isinstance(variable, Variable):
+                raise TypeError(
+                    f"Space: {label!r} must be Float, Int, Ordinal or Bool, got {variable!r}; "
+                    "a range is written Float(low, high) or Int(low, high)"
+                )
+        self.variables: tuple[Variable, ...] = tuple(given)
+        self.dimension = sum(not v.fixed for v in given)  # how many can vary
+
+    def __len__(self) -> int:
+        """How many variables there are, fixed ones included."""
+        return len(self.variables)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal names and variables in the same order."""
+        if not isinstance(other, Space):
+            return NotImplemented
+        return (self.names, self.variables) == (other.names, other.variables)
+
+    __hash__ = None  # type: ignore[assignment]  # comparable by value, so not hashable by identity
+
+    def __repr__(self) -> str:
+        """As it is written."""
+        if self.names is None:
+            return f"Space({list(self.variables)!r})"
+        return f"Space({dict(zip(self.names, self.variables, strict=True))!r})"
+
+    def to_plain(self) -> dict[str, Any]:
+        """The space as JSON-able data; values of Ordinal become plain ints and floats."""
+        rows = []
+        for variable in self.variables:
+            row = dataclasses.asdict(variable)  # type: ignore[call-overload]  # each kind is one
+            if isinstance(variable, Ordinal):
+                row["values"] = [int(v) if isinstance(v, Integral) else float(v) for v in variable.values]
+            rows.append({"kind": type(variable).__name__, **row})
+        return {"names": None if self.names is None else list(self.names), "variables": rows}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Space:
+        """The space that `to_plain` described."""
+        variables = [
+            _KINDS[row["kind"]](**{k: v for k, v in row.items() if k != "kind"}) for row in plain["variables"]
+        ]
+        if plain["names"] is None:
+            return cls(variables)
+        return cls(dict(zip(plain["names"], variables, strict=True)))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names, or x0, x1 and so on where there are none."""
+        return tuple(f"x{i}" for i in range(len(self))) if self.names is None else self.names
+
+    def count_points(self) -> float:
+        """How many different points there are.
+
+        >>> Space({"a": Int(0, 9), "b": Bool()}).count_points(), Space({"x": Float(0, 1)}).count_points()
+        (20, inf)
+        """
+        free = [v for v in self.variables if not v.fixed]
+        if not all(v.discrete for v in free):
+            return math.inf
+        grids = (v.grid() for v in free)
+        return math.prod(grid[2] if isinstance(grid, tuple) else len(grid) for grid in grids)
+
+    def label(self, i: int) -> str:
+        """What to call variable i in a message."""
+        return f"variable {i}" if self.names is None else repr(self.names[i])

@@ -1,0 +1,352 @@
+"""A study on disk: what is optimised, everything that was tried, and how to go on."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import operator
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .._checks import check_evaluations, check_seed
+from .._typing import PerVariable
+from .._version import __version__
+from ..execution.driver import Callback, Limits, Loop
+from ..execution.evaluator import Evaluator
+from ..execution.outcome import EvaluationError, Objective, Outcome, Run
+from ..execution.processes import end_leftover
+from ..execution.progress import Progress
+from ..execution.worker_pool import evaluating, worker_count
+from ..minimize import default_budget, stopping
+from ..optimizer import DEFAULT_STRATEGY, Optimizer
+from ..result import History, Result
+from ..space import Space
+from .database import Record
+from .errors import LockedError, RecordError, SettingsError, StudyError
+from .interrupts import interruptible
+from .journal import RecordLog, reset
+from .lock import Lock, is_held
+from .schema import Head
+from .summary import Summary, history_rows, summarise
+from .trial import Session, Snapshot, Trial
+
+__all__ = [
+    "LockedError",
+    "RecordError",
+    "SettingsError",
+    "Snapshot",
+    "Study",
+    "StudyError",
+    "Summary",
+    "Trial",
+]
+
+PATIENCE = 10.0  # seconds that short work on a record waits for its turn
+Direction = Literal["minimize", "maximize"]
+
+
+class Study:
+    """A search whose every step is on disk: it can be stopped, killed, continued and looked at.
+
+    >>> import tempfile
+    >>> from saltus import Float, Int, Space
+    >>> space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
+    >>> path = tempfile.mkdtemp() + "/bowl.db"
+    >>> study = Study.create(path, space, seed=1)
+    >>> result = study.optimize(lambda p: (p["x"] - 1) ** 2 + (p["k"] - 7) ** 2, budget=200)
+    >>> Study.open(path).best.params["k"]
+    7
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Use `Study.create` or `Study.open`."""
+        self.path = path
+        with self._reading() as record:
+            self.head = record.head
+        try:
+            self.space = Space.from_plain(json.loads(self.head.space))
+        except Exception as error:  # whatever a foreign file may hold
+            raise RecordError(f"{path}: the record is damaged: its space cannot be read ({error})") from error
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        space: Space,
+        *,
+        name: str | None = None,
+        direction: Direction = "minimize",
+        strategy: str = DEFAULT_STRATEGY,
+        population: int | None = None,
+        mean: PerVariable = None,
+        sigma: PerVariable = None,
+        seed: int | None = None,
+        noisy: bool = False,
+    ) -> Study:
+        """Begin a study in a new file.
+
+        Args:
+            path: the record, an SQLite file; by custom its name ends in `.db`.
+            space: the variables.
+            name: a title; default the file's name.
+            direction: "minimize" or "maximize".
+            strategy, population, mean, sigma: as for `Optimizer`.
+            seed: a whole number; by default one is drawn, and recorded.
+            noisy: if the objective gives another value each time, evaluate points that repeat again
+                instead of answering them from the record.
+        """
+        path = Path(path)
+        if not (name is None or isinstance(name, str)):
+            raise TypeError(f"name must be text or None, got {name!r}")
+        if not isinstance(noisy, bool):
+            raise TypeError(f"noisy must be True or False, got {noisy!r}")
+        if direction not in ("minimize", "maximize"):
+            raise ValueError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
+        if seed is None:
+            seed = int(np.random.SeedSequence().generate_state(1)[0])
+        check_seed(seed)
+        optimizer = Optimizer(
+            space, strategy=strategy, population=population, mean=mean, sigma=sigma, seed=int(seed)
+        )
+        head = Head(
+            name=path.stem if name is None else name,
+            space=json.dumps(space.to_plain()),
+            direction=direction,
+            strategy=strategy,
+            population=optimizer.population,
+            seed=int(seed),
+            noisy=int(noisy),
+            created=time.time(),
+            version=__version__,
+        )
+        lock = Lock(path, patience=PATIENCE)
+        try:
+            if Record.is_made(path):
+                raise RecordError(
+                    f"{path}: there is something already; Study.open opens it, another name begins anew"
+                )
+            Record.create(path, head, json.dumps(optimizer.state(), allow_nan=False)).close()
+        finally:
+            lock.release()
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Study:
+        """A study that exists; it may be running elsewhere, and can be looked at meanwhile."""
+        return cls(Path(path))
+
+    @property
+    def maximize(self) -> bool:
+        """Whether larger is better."""
+        return self.head.direction == "maximize"
+
+    @property
+    def _sign(self) -> float:
+        return -1.0 if self.maximize else 1.0
+
+    def optimize(
+        self,
+        fun: Objective,
+        *,
+        budget: int | None = None,
+        target: float | None = None,
+        max_seconds: float | None = None,
+        workers: int = 1,
+        executor: Executor | None = None,
+        timeout: float | None = None,
+        retries: int = 0,
+        callback: Callback | None = None,
+        progress: bool = False,
+    ) -> Result:
+        """Go on until the study has its budget of evaluations or its target.
+
+        Args:
+            fun: as for `minimize`; an exception counts as a failed evaluation, with its traceback on record.
+            budget: evaluations of the whole study, those of earlier sessions included.
+            timeout: end an evaluation after so many seconds, with all processes that it started. It then
+                runs in a worker process, also with `workers=1`.
+            retries: try an evaluation that failed so many times again; a value of NaN is not tried again.
+            target, max_seconds, workers, executor, callback, progress: as for `minimize`. The results that
+                `callback` gets have no history.
+
+        The first Ctrl-C waits for running evaluations, the second ends them; the record is whole either way.
+        """
+        if not callable(fun):
+            raise TypeError(f"fun must be callable, got {type(fun).__name__}")
+        check_evaluations(timeout, retries)
+        where = evaluating(fun, workers, executor, timeout, retries)
+        name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
+        count = 1 if executor is not None else worker_count(workers)
+        limits = Limits(default_budget(self.space) if budget is None else budget, target, max_seconds)
+        bar = Progress(int(limits.budget) if progress else None)
+        return self.run(where, f"python {name}", limits, workers=count, callback=callback, bar=bar)
+
+    def run(
+        self,
+        where: AbstractContextManager[Evaluator],
+        objective: str,
+        limits: Limits,
+        *,
+        workers: int,
+        callback: Callback | None = None,
+        bar: Progress | None = None,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> Result:
+        """`optimize` with evaluations of any kind; `say` is told what happens besides."""
+        with ExitStack() as stack:
+            record, optimizer = stack.enter_context(self._writing())
+            bar = stack.enter_context(bar or Progress(None))
+            for line in _tidy(record, optimizer):
+                say(line)
+            log = RecordLog(record, optimizer)
+            loop = Loop(optimizer, log, limits, maximize=self.maximize, on_error="infeasible")
+            # in their order, and only up to the first that is unknown: as if they had just been evaluated
+            for candidate in itertools.takewhile(log.knows, optimizer.pending):
+                loop.tell(candidate, log.answer(candidate))
+            evaluator = stack.enter_context(where)
+            with interruptible(loop, evaluator, say), _session(record, log, workers, objective) as ended:
+                stop = loop.run(evaluator, stopping(callback, lambda _: loop.result(None, History())), bar)
+                ended(stop.name)
+            return loop.result(stop, History(list(history_rows(self.head.direction, record.trials()))))
+
+    def ask(self, count: int | None = None) -> list[Trial]:
+        """The next trials to evaluate by hand: the rest of the generation, or so many.
+
+        If all are out, the list is empty: `tell` what is missing first. Points that the record can answer are
+        not asked.
+        """
+        if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+            raise ValueError(f"ask takes a positive whole number, or nothing, got {count!r}")
+        with self._writing(PATIENCE) as (record, optimizer):
+            log = RecordLog(record, optimizer)
+            out: list[Trial] = []
+            while count is None or len(out) < count:
+                for candidate in filter(log.knows, optimizer.pending):
+                    told = log.answer(candidate).told
+                    optimizer.tell(candidate, self._sign * told.value, told.violation)
+                if log.stop is not None and not optimizer.pending:
+                    break
+                if optimizer.stop is not None and optimizer.between_generations:
+                    optimizer.restart()
+                new = optimizer.ask(None if count is None else count - len(out))
+                log.add(new)
+                out += log.to_evaluate(new)
+                if not new or (count is None and out):
+                    break
+            return out
+
+    def tell(
+        self,
+        trial: int,
+        value: float | None = None,
+        constraints: Any = None,
+        *,
+        failed: str | None = None,
+    ) -> Trial:
+        """The value of a trial that `ask` gave, or the reason why there is none."""
+        if (value is None) == (failed is None):
+            raise ValueError("tell takes a value, or failed= and a reason: exactly one of them")
+        outcome: Outcome | EvaluationError
+        outcome = Outcome.of(value, constraints) if failed is None else EvaluationError(failed)
+        trial = operator.index(trial)
+        with self._writing(PATIENCE) as (record, optimizer):
+            log = RecordLog(record, optimizer)
+            waiting = [t.id for t in log.to_evaluate(optimizer.pending)]
+            if trial not in waiting:
+                numbers = ", ".join(map(str, waiting)) or "none"
+                raise SettingsError(f"trial {trial} is not waiting for a value; these are: {numbers}")
+            log.heard(next(c for c in optimizer.pending if c.id == trial), Run(outcome))
+            return record.trial(trial)
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial: feasible if there is one, else the least violated; None before the first value."""
+        return self.summary().best
+
+    def trials(self) -> Iterator[Trial]:
+        """All trials in the order asked, one at a time."""
+        with self._reading() as record:
+            yield from record.trials()
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """Where the search was looking, generation by generation."""
+        with self._reading() as record:
+            yield from record.snapshots()
+
+    def last_objective(self) -> str | None:
+        """What the last session evaluated, as a phrase."""
+        with self._reading() as record:
+            return record.last_objective()
+
+    def summary(self) -> Summary:
+        """The state of the study, from its whole record."""
+        with self._reading() as record:
+            parts = record.trials(), record.snapshots(), record.sessions()
+            return summarise(self.head, self.space, *parts, running=is_held(self.path))
+
+    @contextmanager
+    def _reading(self) -> Iterator[Record]:
+        record = Record(self.path, write=False)
+        try:
+            yield record
+        finally:
+            record.close()
+
+    @contextmanager
+    def _writing(self, patience: float = 0.0) -> Iterator[tuple[Record, Optimizer]]:
+        """The record and its optimizer, for this process alone."""
+        lock = Lock(self.path, patience)
+        try:
+            record = Record(self.path, write=True)
+            try:
+                yield record, self._optimizer(record)
+            finally:
+                record.close()
+        finally:
+            lock.release()
+
+    def _optimizer(self, record: Record) -> Optimizer:
+        try:
+            return Optimizer.restore(json.loads(record.state()[2]), self.space)
+        except StudyError:
+            raise
+        except Exception as error:  # whatever a foreign file may hold
+            raise RecordError(f"{self.path}: the optimizer's state cannot be read: {error}") from error
+
+
+@contextmanager
+def _session(record: Record, log: RecordLog, workers: int, objective: str) -> Iterator[Callable[[str], None]]:
+    """On record as long as it lasts; what is given to it is why it ended."""
+    session = Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None)
+    number = record.begin_session(session, objective)
+    reasons: list[str] = []
+    try:
+        yield reasons.append
+    except BaseException as error:
+        reasons.append(f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        with suppress(RecordError):  # that it cannot be written is known by then
+            log.close()
+            record.end_session(number, time.time(), reasons[0])
+
+
+def _tidy(record: Record, optimizer: Optimizer) -> list[str]:
+    """End and take back what a session that died left running; say what was done."""
+    left = [t for c in optimizer.pending if (t := record.trial(c.id)).status == "running"]
+    ended = [trial.id for trial in left if end_leftover(record.process(trial.id))]
+    lines = []
+    if left:
+        record.put(map(reset, left))
+        lines.append(f"the last session died with {len(left)} evaluations running; they are done again")
+    if ended:
+        lines.append(f"ended what it had left running: trials {', '.join(map(str, ended))}")
+    return lines
