@@ -27,7 +27,7 @@ def catcmawm(
     problem: Problem, frame: Encoding, population: int, rng: np.random.Generator
 ) -> Iterator[Generation]:
     """CatCMA with Margin; integers as they are spaced, switches as categories, as it recommends."""
-    n_co, lattice = frame.n_co, frame.lattice
+    n_co, lattice = frame.n_continuous, frame.lattice
     last = lattice.last.astype(int)
     switches = last.max() == 1
     table = lattice.value(np.minimum(np.arange(last.max() + 1)[:, None], last).astype(float))
@@ -55,7 +55,7 @@ def pycma(
     problem: Problem, frame: Encoding, population: int, rng: np.random.Generator
 ) -> Iterator[Generation]:
     """Pycma with `integer_variables`, which wants integers that are 1 apart: even grids only."""
-    n_co, N, lattice = frame.n_co, frame.N, frame.lattice
+    n_co, N, lattice = frame.n_continuous, frame.N, frame.lattice
     zero = lattice.value(np.zeros(lattice.size))
     step = lattice.value(np.ones(lattice.size)) - zero
     start, sds = frame.m.copy(), np.ones(N)

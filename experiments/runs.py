@@ -53,7 +53,7 @@ def generations(
         return
     chosen = STRATEGIES[strategy]
     core = chosen.core
-    integers = Integers(frame.n_co, frame.lattice, 1 / (frame.N * population), chosen.treatment)
+    integers = Integers(frame.n_continuous, frame.lattice, 1 / (frame.N * population), chosen.treatment)
     constants = core.constants(frame.N, population, exact=exact)
     state = core.start(constants, frame.m, integers)
     evaluations = 0
@@ -71,7 +71,7 @@ def _searched(
 ) -> Iterator[Generation]:
     """The default strategy, which begins again by itself and never fails."""
     search = begin(
-        "saltus", Domain(frame.n_co, frame.lattice, *frame.ends()), population, None, frame.m, exact
+        "saltus", Domain(frame.n_continuous, frame.lattice, *frame.ends()), population, None, frame.m, exact
     )
     evaluations = 0
     while True:

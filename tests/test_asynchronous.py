@@ -32,15 +32,22 @@ from saltus import (
     minimize,
 )
 from saltus._typing import FloatArray
-from saltus.asynchronous import AsynchronousOptimizer
 from saltus.problems import sphere_one_max
-from saltus.search.integer_sweep import Sweep
+from saltus.search.integer_sweep import IntegerSweep
 from saltus.search.newton import Newton
-from saltus.search.proposal import Batch, Domain, Others, Point, Told
+from saltus.search.proposal import Domain, Evaluated, Proposals, Results
 from saltus.space.encoding import Encoding
 from saltus.space.lattice import Lattice
 from saltus.strategy import Integers, Round, cmaes, dxnesic, rank, scaled
-from saltus.strategy.linalg import row_norms2, shortening
+from saltus.strategy.late import (
+    Origins,
+    clip_factors,
+    embed_cmaes,
+    embed_dxnesic,
+    embed_scaled,
+    sample_missing_integers,
+)
+from saltus.strategy.linalg import row_norms2
 
 from .objectives import SPACE, Interrupted, bowl, constrained, fails_sometimes, slow_bowl
 
@@ -53,6 +60,10 @@ SPACES = {
     "one switch": Space([Bool()]),
 }
 Outcome = tuple[float, float]  # value and violation
+
+
+def asynchronous(space: Space, **options: Any) -> Optimizer:
+    return Optimizer(space, asynchronous=True, **options)
 
 
 def distance(x: FloatArray) -> float:
@@ -70,7 +81,7 @@ def treacherous(x: FloatArray) -> Outcome:
 class World:
     """Workers that end in random order."""
 
-    def __init__(self, optimizer: AsynchronousOptimizer, workers: int, seed: int) -> None:
+    def __init__(self, optimizer: Optimizer, workers: int, seed: int) -> None:
         self.optimizer, self.workers = optimizer, workers
         self.random = random.Random(seed)
         self.running: list[Candidate] = []
@@ -99,8 +110,8 @@ class World:
             self.optimizer.tell(done, value, violation)
 
 
-def through_json(optimizer: AsynchronousOptimizer) -> AsynchronousOptimizer:
-    return AsynchronousOptimizer.restore(json.loads(json.dumps(optimizer.state(), allow_nan=False)))
+def through_json(optimizer: Optimizer) -> Optimizer:
+    return Optimizer.restore(json.loads(json.dumps(optimizer.state(), allow_nan=False)))
 
 
 def key(value: float, violation: float, id: int) -> tuple[float, float, int]:
@@ -112,7 +123,7 @@ def key(value: float, violation: float, id: int) -> tuple[float, float, int]:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_one_worker_is_the_synchronous_search(strategy: str, space: str) -> None:
     one = Optimizer(SPACES[space], strategy=strategy, seed=3)
-    other = AsynchronousOptimizer(SPACES[space], strategy=strategy, seed=3)
+    other = asynchronous(SPACES[space], strategy=strategy, seed=3)
     for _ in range(200):
         (a,), (b,) = one.ask(1), other.ask()
         assert a == b
@@ -129,22 +140,22 @@ def test_one_worker_is_the_synchronous_search(strategy: str, space: str) -> None
 
 def test_one_worker_is_the_same_in_every_piece_of_the_default() -> None:
     space = Space([Float(-5, 5), Float(-5, 5), Int(-10, 10), Int(-10, 10), Int(-10, 10), Bool()])
-    pieces = set()
+    phases = set()
     for fun in (distance, lambda x: float(np.abs(x - 0.7).sum())):
-        sync, optimizer = Optimizer(space, seed=1), AsynchronousOptimizer(space, seed=1)
+        sync, optimizer = Optimizer(space, seed=1), asynchronous(space, seed=1)
         for _ in range(1500):
             (a,), (b,) = sync.ask(1), optimizer.ask()
             assert a == b
             sync.tell(a, fun(a.params))
             optimizer.tell(b, fun(b.params))
-            pieces.add(type(optimizer._search.focus).__name__)
-    assert pieces == {"MixedRun", "Newton", "Polish", "Sweep", "Neighbours", "Lines"}
+            phases.add(optimizer.phase)
+    assert phases == {"MixedRun", "Newton", "Polish", "IntegerSweep", "IntegerNeighbours", "CoordinateScan"}
 
 
 @pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "saltus"])
 def test_a_whole_generation_in_any_order_is_the_synchronous_one(strategy: str) -> None:
     sync = Optimizer(SPACES["mixed"], strategy=strategy, seed=5)
-    optimizer = AsynchronousOptimizer(SPACES["mixed"], strategy=strategy, seed=5)
+    optimizer = asynchronous(SPACES["mixed"], strategy=strategy, seed=5)
     shuffle = random.Random(1).shuffle
     for _ in range(20):
         generation = sync.ask()
@@ -169,18 +180,20 @@ def test_a_whole_generation_in_any_order_is_the_synchronous_one(strategy: str) -
 def test_any_order_any_outcome_any_space(
     space: str, strategy: str, seed: int, workers: int, moment: int, fun: Callable[[FloatArray], Outcome]
 ) -> None:
-    optimizer = AsynchronousOptimizer(SPACES[space], strategy=strategy, seed=seed)
-    again: AsynchronousOptimizer | None = None
+    optimizer = asynchronous(SPACES[space], strategy=strategy, seed=seed)
+    again: Optimizer | None = None
     world = World(optimizer, workers, seed)
     best, failures = (math.inf, math.inf, 0), 0
-    told = 0
+    told = again_asked = 0
     while told < 200:
         if again is None and told >= moment:
             again = through_json(optimizer)
+            again_asked = len(world.seen)
             assert again.state() == optimizer.state()
         world.fill()
         if again is not None:
-            missing = len(world.seen) - again._next_id
+            missing = len(world.seen) - again_asked
+            again_asked = len(world.seen)
             assert again.ask(missing) == world.seen[-missing:] if missing else True
         assert optimizer.pending == sorted(world.running, key=lambda c: c.id)
         for done in world.end(world.random.randint(1, workers)):
@@ -203,7 +216,7 @@ def test_any_order_any_outcome_any_space(
 
 @pytest.mark.parametrize("strategy", ["saltus", "cma-es"])
 def test_ask_gives_as_many_as_asked_for_whatever_is_pending(strategy: str) -> None:
-    optimizer = AsynchronousOptimizer(SPACES["mixed"], strategy=strategy, seed=1)
+    optimizer = asynchronous(SPACES["mixed"], strategy=strategy, seed=1)
     assert [len(optimizer.ask(k)) for k in (1, 50, 7)] == [1, 50, 7]
     assert len(optimizer.ask()) == 1
     assert [c.id for c in optimizer.pending] == list(range(59))
@@ -212,12 +225,12 @@ def test_ask_gives_as_many_as_asked_for_whatever_is_pending(strategy: str) -> No
 
 
 def test_copies_and_pickles_go_on_alike() -> None:
-    optimizer = AsynchronousOptimizer(SPACES["mixed"], seed=1)
+    optimizer = asynchronous(SPACES["mixed"], seed=1)
     world = World(optimizer, 6, seed=2)
     world.run(150)
     world.fill()
     for other in (copy.copy(optimizer), copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
-        assert type(other) is AsynchronousOptimizer
+        assert type(other) is Optimizer
         assert other.state() == optimizer.state()
         twin = World(other, 6, seed=3)
         twin.running = list(world.running)
@@ -226,22 +239,22 @@ def test_copies_and_pickles_go_on_alike() -> None:
     assert optimizer.pending == sorted(world.running, key=lambda c: c.id)  # none was touched by the others
 
 
-def in_mid_air(strategy: str = "saltus") -> AsynchronousOptimizer:
+def in_mid_air(strategy: str = "saltus") -> Optimizer:
     """With a batch on its way, candidates of older ones, and outcomes of those that wait to be used."""
-    optimizer = AsynchronousOptimizer(SPACES["mixed"], strategy=strategy, seed=1)
+    optimizer = asynchronous(SPACES["mixed"], strategy=strategy, seed=1)
     world = World(optimizer, 9, seed=1)
-    flow: dict[str, Any] = {"others": [], "flying": []}
-    while not (flow["others"] and flow["flying"] and flow["open"] and flow["open"]["heard"]):
+    state: dict[str, Any] = {"late": [], "in_flight": []}
+    while not (state["late"] and state["in_flight"] and state["asked"] and state["news"]):
         world.run(1)
         world.fill()
-        flow = optimizer.state()["flow"]
+        state = optimizer.state()
         assert optimizer.evaluations < 1000
     return optimizer
 
 
 def damaged(good: dict[str, Any], path: list[Any], value: Any) -> dict[str, Any]:
     state = copy.deepcopy(good)
-    inner: Any = state["flow"]
+    inner: Any = state
     for name in path[:-1]:
         inner = inner[name]
     if value is None:
@@ -257,43 +270,39 @@ ARRAY = {"dtype": "float64", "shape": [1], "order": "C", "base64": "AAAAAAAAAAA=
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (["since"], None),
-        (["since"], "soon"),
-        (["flying"], None),
-        (["flying"], 3),
-        (["flying", 0], [1, 2]),
-        (["flying", 0, 0], "first"),
-        (["flying", 0, 1], ARRAY),
-        (["flying", 0, 2], ARRAY),
-        (["others"], None),
-        (["others", 0], ["x"]),
-        (["open", "key"], None),
-        (["open", "first_id"], "?"),
-        (["open", "known"], ARRAY),
-        (["open", "values"], ARRAY),
-        (["open", "violations"], [1.0]),
-        (["open", "places"], None),
-        (["open", "places"], [[0]]),
-        (["open", "heard"], None),
-        (["open", "places"], [[5, 10**6]]),
-        (["open", "places"], [[5, -1]]),
+        (["late_phase"], None),
+        (["late_phase"], "soon"),
+        (["in_flight"], None),
+        (["in_flight"], 3),
+        (["in_flight", 0], [1, 2]),
+        (["in_flight", 0, 0], "first"),
+        (["in_flight", 0, 1], ARRAY),
+        (["in_flight", 0, 2], ARRAY),
+        (["late"], None),
+        (["late", 0], ["x"]),
+        (["news"], None),
+        (["news", 0], [1]),
+        (["news", 0, 1], "much"),
+        (["elsewhere", 0, 1], ARRAY),
+        (["details"], [[0, 1.0, {}, "NO SUCH FAILURE"]]),
+        (["before"], [0]),
+        (["asked"], [[0]]),
+        (["asked"], [[5, 10**12]]),
+        (["asked"], [[5, -1]]),
+        (["memory", "base85"], "?"),
+        (["memory", "count"], 10**9),
     ],
 )
 def test_damaged_states_are_refused(path: list[Any], value: Any) -> None:
     good = json.loads(json.dumps(in_mid_air().state(), allow_nan=False))
-    AsynchronousOptimizer.restore(good)
+    Optimizer.restore(good)
     with pytest.raises(ValueError, match=r"."):
-        AsynchronousOptimizer.restore(damaged(good, path, value))
-
-
-def test_states_of_the_other_kind() -> None:
-    with pytest.raises(ValueError, match="flow"):
-        AsynchronousOptimizer.restore(Optimizer(SPACE, seed=1).state())
+        Optimizer.restore(damaged(good, path, value))
 
 
 @pytest.mark.parametrize("value", [-1000.0, 1e9, math.nan])
 def test_a_candidate_a_hundred_generations_late_counts(value: float) -> None:
-    optimizer = AsynchronousOptimizer(SPACES["mixed"], seed=4)
+    optimizer = asynchronous(SPACES["mixed"], seed=4)
     late = optimizer.ask(3)[1]
     World(optimizer, 5, seed=1).run(100 * optimizer.population)
     while optimizer.generation < 100:
@@ -316,7 +325,7 @@ def test_dead_workers_do_not_stop_the_search(strategy: str) -> None:
     """Every tenth candidate never comes back, the very first ones included."""
     problem = sphere_one_max(10)
     mean = problem.start(np.random.default_rng(1))
-    optimizer = AsynchronousOptimizer(problem.space, strategy=strategy, seed=2, mean=mean, sigma=1.0)
+    optimizer = asynchronous(problem.space, strategy=strategy, seed=2, mean=mean, sigma=1.0)
     world = World(optimizer, 8, seed=1)
     lost = 0
     while optimizer.best is None or optimizer.best.value > 1e-8:
@@ -335,8 +344,8 @@ def test_what_is_missing_is_given_to_a_second_worker() -> None:
     """In a Newton step, for instance, all of the first differences are needed."""
     problem = sphere_one_max(6)
     mean = problem.start(np.random.default_rng(1))
-    optimizer = AsynchronousOptimizer(problem.space, seed=1, mean=mean, sigma=1.0)
-    while not isinstance(optimizer._search.focus, Newton):
+    optimizer = asynchronous(problem.space, seed=1, mean=mean, sigma=1.0)
+    while optimizer.phase != "Newton":
         (c,) = optimizer.ask()
         optimizer.tell(c, float(problem.fun(c.params)))
         optimizer.settle()
@@ -362,7 +371,7 @@ def test_what_is_missing_is_given_to_a_second_worker() -> None:
 
 def test_wrong_tells_change_nothing() -> None:
     optimizer = in_mid_air()
-    other = AsynchronousOptimizer(SPACES["mixed"], seed=2)
+    other = asynchronous(SPACES["mixed"], seed=2)
     pending = optimizer.pending
     done = pending.pop()
     optimizer.tell(done, 1.0)
@@ -398,59 +407,52 @@ def test_points_of_others_are_welcome(strategy: str) -> None:
     def value(p: dict[str, Any]) -> float:
         return float((p["x"] - 1) ** 2 + (p["k"] - 4) ** 2 + (not p["on"]))
 
-    optimizer = AsynchronousOptimizer(space, strategy=strategy, seed=1)
+    optimizer = asynchronous(space, strategy=strategy, seed=1)
     optimizer.ask(3)
-    for id in range(1000, 1100):
-        point = {"x": 1.0 + (id % 7) / 50, "k": 4 + id % 2, "on": True}
-        optimizer.tell_point(id, point, value(point), 0.0)
-        if id % 5 == 0:
+    for id in range(1000, 3000, 20):
+        point = {"x": 1.0 + (id // 20 % 7) / 50, "k": 4 + id // 20 % 2, "on": True}
+        optimizer.add(point, value(point), id=id)
+        if id % 100 == 0:
             optimizer.ask()
-    assert optimizer.evaluations == 100
+    assert optimizer.evaluations == 0  # they are no evaluations of this search
     assert optimizer.best is not None
     assert optimizer.best.params == {"x": 1.0, "k": 4, "on": True}
-    assert optimizer.best.id == 1008  # the first of equals
+    assert optimizer.best.id == 1120  # the first of equals
     assert optimizer.generation > 0
     restored = through_json(optimizer)
     for each in (optimizer, restored):
-        each.tell_point(2000, {"x": 1.0, "k": 4, "on": True}, -1.0, violation=2.0)
-        each.tell_point(2001, {"x": 1.0, "k": 4, "on": True}, math.nan)
-    assert optimizer.best.id == 1008
+        each.add({"x": 1.0, "k": 4, "on": True}, -1.0, violation=2.0, id=4000)
+        each.add({"x": 1.0, "k": 4, "on": True}, math.nan, id=4001)
+    assert optimizer.best.id == 1120
     assert optimizer.failures == 1
     assert restored.state() == optimizer.state()
     assert restored.ask(20) == optimizer.ask(20)
 
 
 def test_a_point_without_a_value_changes_nothing() -> None:
-    optimizer = AsynchronousOptimizer(Space({"x": Float(-5, 5), "k": Int(0, 9)}), seed=1)
+    optimizer = asynchronous(Space({"x": Float(-5, 5), "k": Int(0, 9)}), seed=1)
     optimizer.ask(3)
     state = optimizer.state()
-    for value, violation in (("good", 0.0), (None, 0.0), (1.0, "much"), (1.0, None)):
+    for value, violation in (("good", 0.0), (None, 0.0), (1.0, "much")):
         with pytest.raises(TypeError, match="real number"):
-            optimizer.tell_point(100, {"x": 1.0, "k": 1}, value, violation)
+            optimizer.add({"x": 1.0, "k": 1}, value, violation)
         assert optimizer.state() == state
 
 
 def test_candidates_can_be_numbered_by_someone_else() -> None:
     """As `ask` would, and another optimizer can be told what was asked from this one."""
-    one, other = (AsynchronousOptimizer(SPACES["mixed"], seed=1) for _ in range(2))
+    one, other = (asynchronous(SPACES["mixed"], seed=1) for _ in range(2))
     wishes = {0: None, 1: 4, 2: None, 5: 4, 6: 0, 7: 40, 9: -1}
-    for id, wish in wishes.items():
-        candidate = one.ask_as(id, wish)
-        assert candidate.id == id
-        if id == 0:
-            other.note_asked(0, 0)  # no batch is on its way yet
-            assert other.ask_as(0) == candidate
-        else:
-            other.note_asked(id, one.place_of(id))
-    assert [one.place_of(id) for id in wishes] == [0, 4, 1, 2, 3, 40, 5]  # a wish, if that place is free
-    assert one.state()["flow"] == other.state()["flow"]
-    assert one.ask()[0].id == 10
-    with pytest.raises(ValueError, match="no batch"):
-        AsynchronousOptimizer(SPACE, seed=1).place_of(0)
+    slots = {id: one.ask_as(id, wish).slot for id, wish in wishes.items()}
+    assert list(slots.values()) == [0, 4, 1, 2, 3, 40, 5]  # a wish, if that slot is free
+    other.replay(slots, {})
+    assert one.state()["asked"] == other.state()["asked"]
+    assert one.ask_as(10) == other.ask_as(10)
+    assert one.ask()[0].id == 11
 
 
 def test_restart_is_possible_between_batches() -> None:
-    optimizer = AsynchronousOptimizer(SPACES["mixed"], strategy="cma-es", seed=1)
+    optimizer = asynchronous(SPACES["mixed"], strategy="cma-es", seed=1)
     late = optimizer.ask(1)[0]
     with pytest.raises(RuntimeError, match="between generations"):
         optimizer.restart()
@@ -574,7 +576,7 @@ def test_an_exception_is_raised_with_all_that_was_told(workers: int) -> None:
     assert isinstance(caught.value.__cause__, ArithmeticError)
     assert caught.value.params["k"] % 5 == 4
     optimizer = caught.value.optimizer
-    assert isinstance(optimizer, AsynchronousOptimizer)
+    assert isinstance(optimizer, Optimizer)
     restored = through_json(optimizer)
     assert caught.value.candidate in restored.pending
     assert all(c.params["k"] % 5 == 4 for c in restored.pending) or workers > 1
@@ -678,27 +680,29 @@ def test_bad_arguments_are_named(workers: Any) -> None:
 # pieces
 
 
-def test_shortening_leaves_typical_points_alone() -> None:
+def test_clipping_leaves_typical_points_alone() -> None:
     rng = np.random.default_rng(1)
     for N in (1, 2, 10, 100):
         z = rng.standard_normal((1000, N))
-        share = shortening(z)
+        share = clip_factors(z)
         assert share.shape == (1000, 1)
         assert (share == 1.0).mean() > 0.88  # one variable is the worst case
         longest = np.sqrt(N) + 2 * N / (N + 2)
         far = z * 10.0 ** rng.uniform(1, 150, (1000, 1))
-        lengths = np.sqrt(row_norms2(shortening(far) * far))
+        lengths = np.sqrt(row_norms2(clip_factors(far) * far))
         assert lengths.max() <= longest * (1 + 1e-12)
         np.testing.assert_allclose(lengths[row_norms2(far) > longest**2], longest)
-        along = shortening(far) * far
+        along = clip_factors(far) * far
         np.testing.assert_allclose(  # only shorter: the direction is the same
             along / np.linalg.norm(along, axis=1)[:, None], far / np.linalg.norm(far, axis=1)[:, None]
         )
-    assert shortening(np.zeros((2, 3))).tolist() == [[1.0], [1.0]]
+    assert clip_factors(np.zeros((2, 3))).tolist() == [[1.0], [1.0]]
 
 
-@pytest.mark.parametrize("core", [cmaes, dxnesic, scaled])
-def test_a_placed_cloud_of_the_own_points_is_the_drawn_one(core: Any) -> None:
+@pytest.mark.parametrize(
+    ("core", "embed"), [(cmaes, embed_cmaes), (dxnesic, embed_dxnesic), (scaled, embed_scaled)]
+)
+def test_an_embedded_population_of_the_own_points_is_the_drawn_one(core: Any, embed: Any) -> None:
     N, population = 5, 8
     integers = Integers(N, Lattice([]), 0.1, Round())
     c = core.constants(N, population)
@@ -706,35 +710,37 @@ def test_a_placed_cloud_of_the_own_points_is_the_drawn_one(core: Any) -> None:
     rng = np.random.default_rng(1)
     stretch = 3.0 ** np.arange(N)
     for _ in range(60):  # until it is no sphere
-        cloud = core.spread(c, state, core.draw(c, rng))
-        values = ((stretch * (cloud.x - 7.0)) ** 2).sum(1)
-        state = core.update(c, state, cloud, rank(values, None, cloud, integers), integers)
+        drawn_now = core.sample(c, state, core.draw(c, rng))
+        values = ((stretch * (drawn_now.x - 7.0)) ** 2).sum(1)
+        state = core.update(c, state, drawn_now, rank(values, None, drawn_now, integers), integers)
     assert state.eigenvalues.max() > 1.5 * state.eigenvalues.min()
     z = core.draw(c, rng)
     z *= np.minimum(1.0, 2.0 / np.sqrt(row_norms2(z)))[:, None]  # none so long that it is shortened
-    cloud = core.spread(c, state, z)
+    drawn_now = core.sample(c, state, z)
     drawn = np.concatenate((z, -z)) if core.MIRRORED else z
-    lone = core.placed(c, state, cloud.x, 0, len(cloud.x), 0)
+    lone = embed(state, drawn_now.x, Origins(0, len(drawn_now.x), 0))
     np.testing.assert_allclose(lone.z, drawn, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(lone.distances, cloud.distances, rtol=1e-6)
-    np.testing.assert_array_equal(lone.x, cloud.x)
-    far = core.placed(c, state, cloud.x + 1e6, 0, 0, 0)
+    np.testing.assert_allclose(lone.distances, drawn_now.distances, rtol=1e-6)
+    np.testing.assert_array_equal(lone.x, drawn_now.x)
+    far = embed(state, drawn_now.x + 1e6, Origins(0, 0, 0))
     assert np.sqrt(row_norms2(far.z)).max() < np.sqrt(N) + 2
     if not core.MIRRORED:
         return
-    ranking = rank(cloud.x[:, 0], None, cloud, integers)
-    paired = core.placed(c, state, cloud.x, population // 2, 0, 0)
+    ranking = rank(drawn_now.x[:, 0], None, drawn_now, integers)
+    paired = embed(state, drawn_now.x, Origins(population // 2, 0, 0))
     np.testing.assert_allclose(paired.z, z, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(paired.distances, cloud.distances, rtol=1e-6)
-    one, other = (core.update(c, state, each, ranking, integers) for each in (cloud, paired))
+    np.testing.assert_allclose(paired.distances, drawn_now.distances, rtol=1e-6)
+    one, other = (core.update(c, state, each, ranking, integers) for each in (drawn_now, paired))
     np.testing.assert_allclose(one.m, other.m, rtol=1e-6)
     np.testing.assert_allclose(one.sd, other.sd, rtol=1e-6)
 
     # with a point of nobody's in addition, which lies to the left and is the best, the mean goes there
-    with_one = core.placed(
-        c, state, np.vstack((cloud.x, cloud.x[:1] - [3.0, 0, 0, 0, 0])), population // 2, 0, 1
+    with_one = embed(
+        state,
+        np.vstack((drawn_now.x, drawn_now.x[:1] - [3.0, 0, 0, 0, 0])),
+        Origins(population // 2, 0, 1),
     )
-    values = np.append(cloud.x[:, 1], -1e3)
+    values = np.append(drawn_now.x[:, 1], -1e3)
     more = core.constants(N, population + 1)
     left = core.update(more, state, with_one, rank(values, None, with_one, integers), integers)
     assert left.m[0] < state.m[0]
@@ -742,7 +748,7 @@ def test_a_placed_cloud_of_the_own_points_is_the_drawn_one(core: Any) -> None:
 
 @pytest.mark.parametrize("m", [0.0, 1.5, -40.0, 1e3, -1e6])
 @pytest.mark.parametrize("sd", [1e-8, 0.3, 10.0, 1e6])
-def test_imagined_integers_stay_on_their_plateaus(m: float, sd: float) -> None:
+def test_sampled_integers_stay_on_their_plateaus(m: float, sd: float) -> None:
     lattice = Lattice([np.array([0.0, 1.0, 2.0, 3.0]), np.array([-5.0, 0.0, 100.0])])
     integers = Integers(1, lattice, 0.1, Round())
     rng = np.random.default_rng(1)
@@ -751,20 +757,22 @@ def test_imagined_integers_stay_on_their_plateaus(m: float, sd: float) -> None:
     blank = known.copy()
     blank[:, 1:] = np.nan
     means, sds = np.full(3, m), np.full(3, sd)
-    x = integers.imagined(blank, plateaus, means, sds, rng)
+    x = sample_missing_integers(integers, blank, plateaus, means, sds, rng)
     assert np.isfinite(x).all()
     np.testing.assert_array_equal(x[:, 0], known[:, 0])
     rounding = 1e-14 * (1.0 + abs(m) + sd)
     inside = lattice.plateau(x[:, 1:] - rounding) <= plateaus
     assert (inside & (plateaus <= lattice.plateau(x[:, 1:] + rounding))).all()
     assert np.isnan(blank[:, 1:]).all()  # the given points are as they were
-    np.testing.assert_array_equal(integers.imagined(known, plateaus, means, sds, rng), known)
+    np.testing.assert_array_equal(sample_missing_integers(integers, known, plateaus, means, sds, rng), known)
     half = blank.copy()
     half[:, 1] = known[:, 1]
-    np.testing.assert_array_equal(integers.imagined(half, plateaus, means, sds, rng)[:, 1], known[:, 1])
+    np.testing.assert_array_equal(
+        sample_missing_integers(integers, half, plateaus, means, sds, rng)[:, 1], known[:, 1]
+    )
 
 
-def test_imagined_integers_are_distributed_like_the_gaussian() -> None:
+def test_sampled_integers_are_distributed_like_the_gaussian() -> None:
     lattice = Lattice([np.array([0.0, 1.0, 2.0])])
     integers = Integers(0, lattice, 0.1, Round())
     rng = np.random.default_rng(1)
@@ -772,18 +780,18 @@ def test_imagined_integers_are_distributed_like_the_gaussian() -> None:
     for plateau in (0.0, 1.0, 2.0):
         own = drawn[lattice.plateau(drawn)[:, 0] == plateau]
         blank, plateaus = np.full_like(own, np.nan), np.full_like(own, plateau)
-        x = integers.imagined(blank, plateaus, np.array([1.2]), np.array([0.8]), rng)
+        x = sample_missing_integers(integers, blank, plateaus, np.array([1.2]), np.array([0.8]), rng)
         assert x.mean() == pytest.approx(own.mean(), abs=0.02)
         assert x.std() == pytest.approx(own.std(), abs=0.02)
 
 
 def domain_of(space: Space) -> Domain:
     frame = Encoding(space, sigma=1.0)
-    return Domain(frame.n_co, frame.lattice, *frame.ends())
+    return Domain(frame.n_continuous, frame.lattice, *frame.ends())
 
 
-def told_by(batch: Batch, fun: Callable[[FloatArray], FloatArray]) -> Told:
-    return Told(batch, fun(batch.x), None)
+def told_by(batch: Proposals, fun: Callable[[FloatArray], FloatArray]) -> Results:
+    return Results(batch, fun(batch.x), None)
 
 
 def quadratic(x: FloatArray) -> FloatArray:
@@ -795,18 +803,17 @@ def test_newton_does_without_one_side_of_an_axis(missing: list[int]) -> None:
     """On a quadratic function the missing side is known from the other one and the curvature."""
     domain = domain_of(Space([Float()] * 3))
     x = np.full(3, 2.0)
-    newton = Newton(domain, Point(x, np.empty(0), 0.0, float(quadratic(x[None])[0])), np.eye(3))
+    newton = Newton(domain, Evaluated(x, np.empty(0), 0.0, float(quadratic(x[None])[0])), np.eye(3))
     newton.radius = 0.5  # several steps
-    newton.take(told_by(newton.batch(), quadratic))
+    newton.observe(told_by(newton.propose(), quadratic))
     whole, part = newton, copy.deepcopy(newton)
-    told = told_by(whole.batch(), quadratic)
+    told = told_by(whole.propose(), quadratic)
     known = np.full(7, True)
     known[missing] = False
-    assert part.enough(told, known, 0)
-    nobody = Others(told.part(slice(0)), np.full(np.count_nonzero(known), -1))
-    values = np.where(known, told.values, np.nan)
-    part.take_some(told._replace(values=values), known, nobody, np.random.default_rng(1))
-    whole.take(told)
+    some = told._replace(values=np.where(known, told.values, np.nan), known=known)
+    assert part.ready(some)
+    part.observe(some)
+    whole.observe(told)
     assert not part.failed
     np.testing.assert_allclose(part.trial, whole.trial, rtol=1e-9)
     np.testing.assert_allclose(part.gradient, whole.gradient, rtol=1e-9, atol=1e-9)
@@ -816,51 +823,51 @@ def test_newton_does_without_one_side_of_an_axis(missing: list[int]) -> None:
 def test_newton_needs_the_middle_and_a_side_of_every_axis() -> None:
     domain = domain_of(Space([Float()] * 3))
     x = np.full(3, 2.0)
-    newton = Newton(domain, Point(x, np.empty(0), 0.0, float(quadratic(x[None])[0])), np.eye(3))
-    told = told_by(newton.batch(), quadratic)
+    newton = Newton(domain, Evaluated(x, np.empty(0), 0.0, float(quadratic(x[None])[0])), np.eye(3))
+    told = told_by(newton.propose(), quadratic)
     known = np.full(6, True)
     known[2] = False
-    assert newton.enough(told, known, 0) in (None, False)  # the curvature is not known yet
+    assert not newton.ready(told._replace(known=known))  # the curvature is not known yet
     newton.radius = 0.5
-    newton.take(told)
-    told = told_by(newton.batch(), quadratic)
+    newton.observe(told)
+    told = told_by(newton.propose(), quadratic)
     for missing in ([0], [1, 4], [2, 5], [0, 1]):
         known = np.full(7, True)
         known[missing] = False
-        assert newton.enough(told, known, 0) in (None, False)
+        assert not newton.ready(told._replace(known=known))
 
 
 def test_spares_of_a_sweep_are_what_would_come_next() -> None:
     domain = domain_of(Space([Int(0, 3), Int(0, 7), Bool(), Int(0, 30), Int(0, 2)]))
-    start = Point(np.zeros(5), np.zeros(5), 0.0, 1.0)
+    start = Evaluated(np.zeros(5), np.zeros(5), 0.0, 1.0)
     rng = np.random.default_rng(1)
-    sweep = Sweep(domain, start, 6, rng)
-    first = sweep.batch()
-    spares: list[Batch] = []
-    while (spare := sweep.spare(len(spares), rng)) is not None:
+    sweep = IntegerSweep(domain, start, 6, rng)
+    first = sweep.propose()
+    spares: list[Proposals] = []
+    while (spare := sweep.extra(len(spares), rng)) is not None:
         spares.append(spare)
     rows = [row for batch in (first, *spares) for row in batch.plateaus.tolist()]
     later: list[list[float]] = []
     while not sweep.done:  # nothing is better
-        batch = sweep.batch()
+        batch = sweep.propose()
         later += batch.plateaus.tolist()
-        sweep.take(Told(batch, np.full(len(batch.x), 2.0), None))
+        sweep.observe(Results(batch, np.full(len(batch.x), 2.0), None))
     assert rows == later
     assert len(spares) >= 2
 
 
 def test_a_sweep_goes_on_as_soon_as_something_is_better() -> None:
     domain = domain_of(Space([Int(0, 3), Int(0, 7), Bool()]))
-    sweep = Sweep(domain, Point(np.zeros(3), np.zeros(3), 0.0, 1.0), 20, np.random.default_rng(1))
-    batch = sweep.batch()
-    told = Told(batch, np.full(len(batch.x), 2.0), None)
+    sweep = IntegerSweep(domain, Evaluated(np.zeros(3), np.zeros(3), 0.0, 1.0), 20, np.random.default_rng(1))
+    batch = sweep.propose()
+    told = Results(batch, np.full(len(batch.x), 2.0), None)
     known = np.full(len(batch.x), False)
     known[:2] = True
-    rng, nobody = np.random.default_rng(1), Others(told.part(slice(0)), np.full(2, -1))
-    assert not sweep.enough(told, known, 0)
+    told = told._replace(known=known)
+    assert not sweep.ready(told)
     told.values[1] = 0.5
-    assert sweep.enough(told, known, 0)
-    sweep.take_some(told, known, nobody, rng)
+    assert sweep.ready(told)
+    sweep.observe(told)
     assert sweep.best.value == 0.5
     np.testing.assert_array_equal(sweep.best.plateaus, batch.plateaus[1])
     missing = {int((row != 0).argmax()) for row in batch.plateaus[2:]}
@@ -871,7 +878,7 @@ def test_a_sweep_goes_on_as_soon_as_something_is_better() -> None:
 
 
 def test_a_candidate_of_another_optimizer_is_refused() -> None:
-    optimizer, other = (AsynchronousOptimizer(SPACES["mixed"], seed=seed) for seed in (1, 2))
+    optimizer, other = (asynchronous(SPACES["mixed"], seed=seed) for seed in (1, 2))
     optimizer.ask(3)
     with pytest.raises(ValueError, match="not asked from this optimizer"):
         optimizer.tell(other.ask(3)[1], 1.0)
@@ -881,21 +888,19 @@ def test_a_candidate_of_another_optimizer_is_refused() -> None:
     "point", [{"x": 1.0}, {"x": math.nan, "k": 1}, {"x": 1.0, "k": 99}, {"x": 9.0, "k": 1}]
 )
 def test_a_point_outside_the_space_is_refused(point: dict[str, Any]) -> None:
-    optimizer = AsynchronousOptimizer(Space({"x": Float(-5, 5), "k": Int(0, 9)}), seed=1)
+    optimizer = asynchronous(Space({"x": Float(-5, 5), "k": Int(0, 9)}), seed=1)
     optimizer.ask(3)
     with pytest.raises(ValueError, match=r"."):
-        optimizer.tell_point(100, point, 1.0)
+        optimizer.add(point, 1.0)
 
 
 @pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "saltus"])
 def test_the_mean_moves_towards_good_points_of_others(strategy: str) -> None:
-    optimizer = AsynchronousOptimizer(
-        Space([Float(-5, 5), Int(-10, 10), Float(-5, 5)]), strategy=strategy, seed=1
-    )
+    optimizer = asynchronous(Space([Float(-5, 5), Int(-10, 10), Float(-5, 5)]), strategy=strategy, seed=1)
     optimizer.ask(3)
     before = np.linalg.norm(optimizer.mean - 3.0)
     for id in range(1000, 1100):
-        optimizer.tell_point(id, np.array([3.0 + (id % 7) / 50, 3 + id % 2, 3.0]), (id % 7) / 50 + id % 2)
+        optimizer.add(np.array([3.0 + (id % 7) / 50, 3 + id % 2, 3.0]), (id % 7) / 50 + id % 2)
         if id % 10 == 0:
             optimizer.ask()
     assert np.linalg.norm(optimizer.mean - 3.0) < 0.5 * before

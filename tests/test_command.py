@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from saltus.candidates import Candidate
+
 from saltus.execution.command import Command, CommandPlace, as_argument, from_json, from_line
 from saltus.execution.outcome import EvaluationError, MachineError, Outcome
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from saltus.candidates import Candidate
 from scipy.optimize import Bounds, OptimizeResult
 
 from saltus import Float, Int, ObjectiveError, Optimizer, Result, Space, Stop, WorkerError, minimize
-from saltus.candidates import Candidate
 from saltus.execution.outcome import Ended
 from saltus.execution.worker_process import Child
 from saltus.problems import ellipsoid_int, sphere_one_max

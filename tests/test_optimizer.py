@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from saltus import STRATEGIES, Bool, Candidate, Float, Int, Optimizer, Ordinal, Space, Stop
 from saltus.problems import PAPER, n_int_tablet
-from saltus.search.single_run import Single
+from saltus.space import Lattice
+from saltus.strategy import Leap, integers_of
 
 SPACE = Space(
     {
@@ -260,8 +261,8 @@ def test_broken_states_are_refused() -> None:
     good = optimizer.state()
     Optimizer.restore(good)
     array = {"dtype": "float64", "shape": [1], "order": "C", "base64": "AAAAAAAAAAA="}
-    run = ["search", "descent", "piece", "state"]
-    gaussian = [*run, "gaussian", "fields"]
+    run = ["search", "descent", "phase", "state"]
+    gaussian = [*run, "gaussian", "state"]
 
     def broken(path: list[str], value: Any) -> dict[str, Any]:
         state = copy.deepcopy(good)
@@ -278,11 +279,11 @@ def test_broken_states_are_refused() -> None:
         broken(["strategy"], "nope"),
         broken([*gaussian, "m"], array),
         broken([*run, "gaussian"], {"m": 1}),
-        broken([*run, "gaussian", "tuple"], "os.system"),
+        broken([*run, "gaussian", "state"], "os.system"),
         broken([*run, "best"], array),
-        broken([*run, "best", "fields", "x"], array),
-        broken([*run, "z"], array),
-        broken(["search", "descent", "piece", "kind"], "Nope"),
+        broken([*run, "best", "x"], array),
+        broken([*run, "gaussian", "z"], array),
+        broken(["search", "descent", "phase", "kind"], "Nope"),
         broken(["search", "kind"], "nope"),
         broken(["rng", "bit_generator"], "__import__('os')"),
         broken([*gaussian, "m"], {"dtype": "object", "shape": [1], "order": "C", "base64": "AAAA"}),
@@ -330,9 +331,8 @@ def test_restart_doubles_the_population_and_keeps_the_best() -> None:
 def test_margin_and_population_defaults() -> None:
     assert Optimizer(SPACE).population == 8
     for margin, alpha in ((None, 1 / (5 * 8)), (0.01, 0.01)):
-        search = Optimizer(SPACE, strategy="dx-nes-ici", margin=margin)._search
-        assert isinstance(search, Single)
-        assert search.integers.alpha == alpha
+        integers = integers_of(Lattice([(0.0, 1.0, 9)] * 3), 2, 8, margin, Leap())
+        assert integers.alpha == alpha
 
 
 def test_mean_and_sd_are_in_the_users_units() -> None:

@@ -68,11 +68,11 @@ def test_shift_scale_and_order_of_variables_change_nothing() -> None:
     other = scaled.start(c, ((np.ones(N) + shift) * units)[order], NO_INTEGERS, units[order])
     for _ in range(40):
         z = rng.standard_normal((4, N))
-        a = scaled.spread(c, plain, z @ plain.W @ np.linalg.inv(plain.W))
+        a = scaled.sample(c, plain, z @ plain.W @ np.linalg.inv(plain.W))
         # the same directions, through the other one's own basis
         target = (a.y * plain.sigma * plain.D * units)[:, order]
         same = target / (other.sigma * other.D) @ other.V @ np.linalg.inv(other.W).T
-        b = scaled.spread(c, other, same)
+        b = scaled.sample(c, other, same)
         np.testing.assert_allclose(b.x, ((a.x + shift) * units)[:, order], rtol=1e-6, atol=1e-9)
         values = ((steep * a.x) ** 2).sum(axis=1)
         plain = scaled.update(c, plain, a, rank(values, None, a, NO_INTEGERS), NO_INTEGERS)
@@ -89,9 +89,9 @@ def test_scales_are_learnt_much_faster_than_correlations() -> None:
     s = scaled.start(c, np.full(N, 3.0), integers)
     rng = np.random.default_rng(5)
     for _ in range(120):
-        cloud = scaled.spread(c, s, scaled.draw(c, rng))
-        ranking = rank(((steep * cloud.x) ** 2).sum(axis=1), None, cloud, integers)
-        s = scaled.update(c, s, cloud, ranking, integers)
+        population = scaled.sample(c, s, scaled.draw(c, rng))
+        ranking = rank(((steep * population.x) ** 2).sum(axis=1), None, population, integers)
+        s = scaled.update(c, s, population, ranking, integers)
     spread = s.sd * steep
     assert spread.max() / spread.min() < 15  # of the 1000 that the axes differ by
 
@@ -103,8 +103,8 @@ def test_an_integer_never_spreads_over_its_whole_range() -> None:
     s = scaled.start(c, np.zeros(3), integers)
     rng = np.random.default_rng(6)
     for _ in range(200):
-        cloud = scaled.spread(c, s, scaled.draw(c, rng))
-        ranking = Ranking(np.argsort(-np.abs(cloud.x).sum(axis=1)), 6)  # the farther, the better
-        s = scaled.update(c, s, cloud, ranking, integers)
+        population = scaled.sample(c, s, scaled.draw(c, rng))
+        ranking = Ranking(np.argsort(-np.abs(population.x).sum(axis=1)), 6)  # the farther, the better
+        s = scaled.update(c, s, population, ranking, integers)
         assert np.all(s.sd[1:] <= 0.3 * np.array([4.0, 21.0]) * (1 + 1e-12))
     assert s.sd[0] > 10

@@ -12,16 +12,15 @@ import pytest
 
 from saltus import Bool, Float, Int, Optimizer, Ordinal, Space, Stop, minimize
 from saltus._typing import FloatArray
-from saltus.search.coordinate_scan import Lines
-from saltus.search.integer_neighbours import Neighbours, affordable
-from saltus.search.integer_sweep import Sweep
+from saltus.search.coordinate_scan import CoordinateScan
+from saltus.search.integer_neighbours import IntegerNeighbours, affordable
+from saltus.search.integer_sweep import IntegerSweep
 from saltus.search.mixed_run import MixedRun
 from saltus.search.newton import Newton
-from saltus.search.phase import Piece
+from saltus.search.phase import Phase
 from saltus.search.polish import Polish
-from saltus.search.proposal import Batch, Domain, Point, Told
-from saltus.search.restarts import Saltus
-from saltus.search.schedule import PIECES
+from saltus.search.proposal import Domain, Evaluated, Proposals, Results
+from saltus.search.schedule import PHASES
 from saltus.space.encoding import Encoding
 
 Values = Callable[[FloatArray], FloatArray]
@@ -29,26 +28,26 @@ Values = Callable[[FloatArray], FloatArray]
 
 def domain_of(space: Space) -> Domain:
     frame = Encoding(space, sigma=1.0)
-    return Domain(frame.n_co, frame.lattice, *frame.ends())
+    return Domain(frame.n_continuous, frame.lattice, *frame.ends())
 
 
-def evaluated(domain: Domain, fun: Values, x: list[float], plateaus: list[float]) -> Point:
-    batch = domain.batch(np.array([x]).reshape(1, domain.first), np.array([plateaus]))
-    return Told(batch, fun(batch.x), None).point(0)
+def evaluated(domain: Domain, fun: Values, x: list[float], plateaus: list[float]) -> Evaluated:
+    batch = domain.proposals(np.array([x]).reshape(1, domain.n_continuous), np.array([plateaus]))
+    return Results(batch, fun(batch.x), None).point(0)
 
 
-def play(piece: Piece, fun: Values, seed: int = 0, limit: int = 100_000) -> int:
-    """Run a piece to its end; how many evaluations it took."""
+def play(phase: Phase, fun: Values, seed: int = 0, limit: int = 100_000) -> int:
+    """Run a phase to its end; how many evaluations it took."""
     rng = np.random.default_rng(seed)
     spent = 0
-    while not piece.done:
-        piece.draw(rng)
-        batch = piece.batch()
-        assert batch.x.shape == (len(batch.plateaus), piece.domain.N)
+    while not phase.done:
+        phase.draw(rng)
+        batch = phase.propose()
+        assert batch.x.shape == (len(batch.plateaus), phase.domain.N)
         np.testing.assert_array_equal(
-            piece.domain.lattice.plateau(batch.x[:, piece.domain.first :]), batch.plateaus
+            phase.domain.lattice.plateau(batch.x[:, phase.domain.n_continuous :]), batch.plateaus
         )
-        piece.take(Told(batch, fun(batch.x), None))
+        phase.observe(Results(batch, fun(batch.x), None))
         spent += len(batch.x)
         assert spent < limit
     return spent
@@ -109,7 +108,7 @@ def test_newton_gives_up_where_something_is_violated_or_fails() -> None:
     point = evaluated(domain, lambda x: (x**2).sum(axis=1), [0.6] * 4, [])
     for values, violations in ((np.full(8, np.nan), None), (np.full(8, 2.0), np.arange(8.0))):
         newton = Newton(domain, point, np.eye(4))
-        newton.take(Told(newton.batch(), values, violations))
+        newton.observe(Results(newton.propose(), values, violations))
         assert newton.done
         assert newton.failed
         assert newton.best is point
@@ -148,12 +147,14 @@ def test_sweep_ends_where_no_single_integer_helps() -> None:
     def fun(x: FloatArray) -> FloatArray:
         return np.asarray(((x[:, 2:] - [2, 6, 17]) ** 2).sum(axis=1))
 
-    sweep = Sweep(domain, evaluated(domain, fun, [0.3, -0.4], [0.0, 0.0, 0.0]), 8, np.random.default_rng(1))
+    sweep = IntegerSweep(
+        domain, evaluated(domain, fun, [0.3, -0.4], [0.0, 0.0, 0.0]), 8, np.random.default_rng(1)
+    )
     spent = play(sweep, fun)
     assert sweep.best.plateaus.tolist() == [2.0, 6.0, 17.0]
     assert sweep.best.x[:2].tolist() == [0.3, -0.4]
     assert spent < 120
-    again = Sweep(domain, sweep.best, 8, np.random.default_rng(1))
+    again = IntegerSweep(domain, sweep.best, 8, np.random.default_rng(1))
     assert play(again, fun) == 3 + 7 + 2 * 5 - 1  # 17 - 32 and 17 + 16 are outside
     assert again.best is sweep.best
 
@@ -161,7 +162,7 @@ def test_sweep_ends_where_no_single_integer_helps() -> None:
 def test_a_batch_of_a_sweep_fills_a_population() -> None:
     domain = domain_of(Space([Bool() for _ in range(20)] + [Float()]))
     point = evaluated(domain, lambda x: x.sum(axis=1), [0.0], [0.0] * 20)
-    assert len(Sweep(domain, point, 8, np.random.default_rng(1)).batch().x) == 8
+    assert len(IntegerSweep(domain, point, 8, np.random.default_rng(1)).propose().x) == 8
 
 
 def test_lines_find_the_far_valley() -> None:
@@ -172,7 +173,7 @@ def test_lines_find_the_far_valley() -> None:
         local = 1.0 + 0.01 * x[:, :2] ** 2
         return np.asarray(np.minimum(local, 0.1 + (x[:, :2] - valleys) ** 2).sum(axis=1))
 
-    lines = Lines(domain, evaluated(domain, fun, [0.0, 0.0], [1.0]), np.random.default_rng(1))
+    lines = CoordinateScan(domain, evaluated(domain, fun, [0.0, 0.0], [1.0]), np.random.default_rng(1))
     spent = play(lines, fun)
     np.testing.assert_allclose(lines.best.x[:2], valleys, atol=0.1)
     assert spent <= 2 * (30 + 4 * 6)
@@ -186,7 +187,7 @@ def test_neighbours_follow_a_stiff_valley() -> None:
         return np.asarray(1e4 * (x[:, 0] - 0.3 * x[:, 1]) ** 2 + (x[:, 1] - 11) ** 2)
 
     point = evaluated(domain, fun, [0.9], [3.0])
-    sweep = Sweep(domain, point, 8, np.random.default_rng(1))
+    sweep = IntegerSweep(domain, point, 8, np.random.default_rng(1))
     play(sweep, fun)
     assert sweep.best is point
     assert affordable(domain)
@@ -194,20 +195,20 @@ def test_neighbours_follow_a_stiff_valley() -> None:
     play(model, fun)
     rounds = 0
     while True:
-        piece = Neighbours(domain, model)
-        play(piece, fun)
-        if piece.winner is model:
+        phase = IntegerNeighbours(domain, model)
+        play(phase, fun)
+        if phase.winner is model:
             break
-        model, rounds = piece.winner, rounds + 1
+        model, rounds = phase.winner, rounds + 1
     assert rounds == 8
-    assert piece.best.plateaus.tolist() == [11.0]
-    assert piece.best.value == pytest.approx(0.0, abs=1e-9)
+    assert phase.best.plateaus.tolist() == [11.0]
+    assert phase.best.value == pytest.approx(0.0, abs=1e-9)
 
 
 def test_a_mixed_run_ends_when_its_integers_have_settled() -> None:
     space = Space([Float(-5, 5)] * 3 + [Int(-10, 10)] * 3)
     frame = Encoding(space)
-    domain = Domain(frame.n_co, frame.lattice, *frame.ends())
+    domain = Domain(frame.n_continuous, frame.lattice, *frame.ends())
 
     def fun(x: FloatArray) -> FloatArray:
         best = frame.encode(np.array([1.0, 2.0, -2.0, 4.0, -6.0, 7.0]))
@@ -217,8 +218,8 @@ def test_a_mixed_run_ends_when_its_integers_have_settled() -> None:
     rng = np.random.default_rng(1)
     while not run.done:
         run.draw(rng)
-        batch = run.batch()
-        run.take(Told(batch, fun(batch.x), None))
+        batch = run.propose()
+        run.observe(Results(batch, fun(batch.x), None))
     assert frame.numbers(run.best.x[None], run.best.plateaus[None])[0, 3:].tolist() == [4.0, -6.0, 7.0]
     assert run.conditional().shape == (3, 3)
 
@@ -248,8 +249,7 @@ def test_every_piece_is_saved_and_restored_in_the_middle_of_a_batch(fun: Callabl
     checked: dict[str, int] = {}
     while optimizer.evaluations < 2000:
         candidates = optimizer.ask()
-        assert isinstance(optimizer._search, Saltus)
-        kind = type(optimizer._search.descent.piece).__name__
+        kind = optimizer.phase
         half = candidates[: len(candidates) // 2]
         if half:
             optimizer.tell(half, [fun(c.params) for c in half])
@@ -268,7 +268,7 @@ def test_every_piece_is_saved_and_restored_in_the_middle_of_a_batch(fun: Callabl
             optimizer = other  # go on with the restored one
             candidates = optimizer.pending
             optimizer.tell(candidates, [fun(c.params) for c in candidates])
-    expected = set(PIECES) - ({"Polish"} if fun is stiff else {"Neighbours"})
+    expected = set(PHASES) - ({"Polish"} if fun is stiff else {"IntegerNeighbours"})
     assert set(checked) >= expected
 
 
@@ -342,12 +342,12 @@ def test_a_batch_is_whole_and_the_order_of_telling_does_not_matter() -> None:
 
 
 def test_told_puts_violations_and_failures_last() -> None:
-    batch = Batch(np.zeros((4, 1)), np.zeros((4, 0)))
-    told = Told(batch, np.array([1.0, 0.0, np.nan, 5.0]), np.array([0.5, 0.2, 0.0, 0.0]))
+    batch = Proposals(np.zeros((4, 1)), np.zeros((4, 0)))
+    told = Results(batch, np.array([1.0, 0.0, np.nan, 5.0]), np.array([0.5, 0.2, 0.0, 0.0]))
     assert [told.key(i) for i in range(4)] == [(0.5, 1.0), (0.2, 0.0), (math.inf, math.inf), (0.0, 5.0)]
     assert told.first() == 3
     assert not told.clean
-    assert Told(batch, np.array([np.nan, np.inf, 3.0, 3.0]), None).first() == 2
+    assert Results(batch, np.array([np.nan, np.inf, 3.0, 3.0]), None).first() == 2
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1.0, 1e300])
@@ -369,9 +369,9 @@ def test_a_covariance_that_has_collapsed_still_gives_a_polish_and_a_model() -> N
     domain = domain_of(FLOATS)
     point = evaluated(domain, lambda x: (x**2).sum(axis=1), [0.6] * 4, [])
     flat = np.ones((4, 4))  # all variables move together: three of four axes have no length
-    for piece in (Newton(domain, point, flat), Polish(domain, point, flat), Polish(domain, point, 0 * flat)):
-        play(piece, lambda x: (x**2).sum(axis=1))
-        assert piece.best.value <= point.value
+    for phase in (Newton(domain, point, flat), Polish(domain, point, flat), Polish(domain, point, 0 * flat)):
+        play(phase, lambda x: (x**2).sum(axis=1))
+        assert phase.best.value <= point.value
 
 
 def random_space(rng: np.random.Generator) -> Space:

@@ -35,7 +35,7 @@ def anything(value: Any) -> Any:
 
 def sample(frame: Encoding, seed: int, spread: float = 1.0) -> Any:
     x = frame.m + spread * np.random.default_rng(seed).standard_normal((50, frame.N))
-    return frame.decode(x, frame.lattice.plateau(x[:, frame.n_co :]))
+    return frame.decode(x, frame.lattice.plateau(x[:, frame.n_continuous :]))
 
 
 def test_the_objective_gets_plain_values() -> None:
@@ -113,7 +113,7 @@ def test_points_are_within_bounds_and_encode_undoes_decode(
             elif isinstance(variable, Ordinal):
                 assert value in variable.values
         coordinates = frame.encode(numbers)[None, :]
-        back = frame.decode(coordinates, frame.lattice.plateau(coordinates[:, frame.n_co :]))
+        back = frame.decode(coordinates, frame.lattice.plateau(coordinates[:, frame.n_continuous :]))
         np.testing.assert_allclose(back.x[0], numbers, rtol=1e-9, atol=1e-9)
         assert frame.params_of(numbers) == params
 

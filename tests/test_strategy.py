@@ -38,12 +38,14 @@ def run(
     rng = np.random.default_rng(seed)
     c = core.constants(len(m), population)
     s = core.start(c, m, integers, sigma)
-    n_co = integers.first
+    n_co = integers.n_continuous
     for _ in range(generations):
-        cloud = core.spread(c, s, core.draw(c, rng))
-        x = cloud.x.copy()
-        x[:, n_co:] = integers.lattice.value(integers.plateaus(s.memory, s.m, cloud.x))
-        s = core.update(c, s, cloud, rank(np.array([fun(row) for row in x]), None, cloud, integers), integers)
+        population = core.sample(c, s, core.draw(c, rng))
+        x = population.x.copy()
+        x[:, n_co:] = integers.lattice.value(integers.plateaus(s.integer_state, s.m, population.x))
+        s = core.update(
+            c, s, population, rank(np.array([fun(row) for row in x]), None, population, integers), integers
+        )
     return s
 
 
@@ -73,9 +75,9 @@ def test_every_field_of_the_state_changes(core: Any) -> None:
         s = core.start(c, np.full(40, 8.2), integers, 0.1)
         rng = np.random.default_rng(0)
         for _ in range(60):
-            cloud = core.spread(c, s, core.draw(c, rng))
-            values = ((cloud.x - 0.7) ** 2).sum(1)
-            s = core.update(c, s, cloud, rank(values, None, cloud, integers), integers)
+            population = core.sample(c, s, core.draw(c, rng))
+            values = ((population.x - 0.7) ** 2).sum(1)
+            s = core.update(c, s, population, rank(values, None, population, integers), integers)
             for name, value in s._asdict().items():
                 seen.setdefault(name, []).append(repr(value))
         for name, values_seen in seen.items():
@@ -98,10 +100,10 @@ def test_rotating_the_problem_rotates_the_search(core: Any, seed: int, n: int) -
     for _ in range(25):
         z = core.draw(c, rng)
         turned_z = z if core is dxnesic else z @ (b.V.T @ turn @ a.V).T
-        cloud, turned = core.spread(c, a, z), core.spread(c, b, turned_z)
-        np.testing.assert_allclose(turned.x, cloud.x @ turn.T, rtol=1e-6, atol=1e-6)
-        ranking = rank(np.array([ellipsoid(x) for x in cloud.x]), None, cloud, integers)
-        a = core.update(c, a, cloud, ranking, integers)
+        population, turned = core.sample(c, a, z), core.sample(c, b, turned_z)
+        np.testing.assert_allclose(turned.x, population.x @ turn.T, rtol=1e-6, atol=1e-6)
+        ranking = rank(np.array([ellipsoid(x) for x in population.x]), None, population, integers)
+        a = core.update(c, a, population, ranking, integers)
         b = core.update(c, b, turned, ranking, integers)
     assert b.sigma == pytest.approx(a.sigma, rel=1e-6)
 
@@ -140,12 +142,16 @@ def test_candidates_are_mirrored_and_inputs_untouched() -> None:
     integers = Integers(3, Lattice([(0.0, 1.0, 9)] * 2), 0.01, Leap())
     s = dxnesic.start(c, m, integers)
     z = dxnesic.draw(c, np.random.default_rng(0))
-    kept = [z.copy(), *(np.copy(v) for v in s if v is not s.memory), *(np.copy(v) for v in s.memory)]
-    cloud = dxnesic.spread(c, s, z)
-    np.testing.assert_allclose((cloud.x[:4] + cloud.x[4:]) / 2, np.tile(m, (4, 1)))
-    values = np.array([ellipsoid(row) for row in cloud.x])
-    dxnesic.update(c, s, cloud, rank(values, None, cloud, integers), integers)
-    after = [z, *(v for v in s if v is not s.memory), *s.memory]
+    kept = [
+        z.copy(),
+        *(np.copy(v) for v in s if v is not s.integer_state),
+        *(np.copy(v) for v in s.integer_state),
+    ]
+    population = dxnesic.sample(c, s, z)
+    np.testing.assert_allclose((population.x[:4] + population.x[4:]) / 2, np.tile(m, (4, 1)))
+    values = np.array([ellipsoid(row) for row in population.x])
+    dxnesic.update(c, s, population, rank(values, None, population, integers), integers)
+    after = [z, *(v for v in s if v is not s.integer_state), *s.integer_state]
     for a, b in zip(kept, after, strict=True):
         np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(m, np.arange(5.0))
@@ -221,9 +227,9 @@ def test_infeasible_candidates_come_last_by_distance() -> None:
     c = dxnesic.constants(2, 6)
     integers = Integers(2, NO_INTEGERS, 0.1, Round())
     s = dxnesic.start(c, np.zeros(2), integers)
-    cloud = dxnesic.spread(c, s, np.array([[3.0, 0.0], [1.0, 0.0], [2.0, 0.0]]))
+    population = dxnesic.sample(c, s, np.array([[3.0, 0.0], [1.0, 0.0], [2.0, 0.0]]))
     values = np.array([np.nan, np.inf, 5.0, 1.0, np.nan, 7.0])
-    ranking = rank(values, None, cloud, integers)
+    ranking = rank(values, None, population, integers)
     assert ranking.order.tolist() == [3, 2, 5, 1, 4, 0]
     assert ranking.feasible == 3
 
@@ -232,10 +238,10 @@ def test_violated_candidates_rank_by_violation_between_the_others() -> None:
     c = cmaes.constants(2, 6)
     integers = Integers(2, NO_INTEGERS, 0.1, Round())
     s = cmaes.start(c, np.zeros(2), integers)
-    cloud = cmaes.spread(c, s, np.arange(12.0).reshape(6, 2))
+    population = cmaes.sample(c, s, np.arange(12.0).reshape(6, 2))
     values = np.array([9.0, -5.0, -9.0, np.nan, np.nan, 1.0])
     violations = np.array([0.0, 2.0, 1.0, 0.0, 0.5, np.nan])
-    ranking = rank(values, violations, cloud, integers)
+    ranking = rank(values, violations, population, integers)
     assert ranking.order.tolist() == [0, 4, 2, 1, 3, 5]
     assert ranking.feasible == 4
 
@@ -244,24 +250,24 @@ def test_equal_candidates_beyond_the_end_rank_by_how_far() -> None:
     c = cmaes.constants(2, 4)
     integers = Integers(1, Lattice([np.array([0.0, 1.0, 4.0])]), 0.1, Round())
     s = cmaes.start(c, np.array([0.0, 4.0]), integers)
-    cloud = cmaes.spread(c, s, np.array([[0.0, 9.0], [0.0, 3.0], [0.0, 1.0], [0.0, -1.0]]))
-    assert integers.overshoot(cloud.x).tolist() == [7.5, 1.5, 0.0, 0.0]
-    assert rank(np.array([1.0, 1.0, 1.0, 0.5]), None, cloud, integers).order.tolist() == [3, 2, 1, 0]
-    assert rank(np.array([1.0, 1.0, 1.0, 1.0]), None, cloud, integers).order.tolist() == [2, 3, 1, 0]
+    population = cmaes.sample(c, s, np.array([[0.0, 9.0], [0.0, 3.0], [0.0, 1.0], [0.0, -1.0]]))
+    assert integers.overshoot(population.x).tolist() == [7.5, 1.5, 0.0, 0.0]
+    assert rank(np.array([1.0, 1.0, 1.0, 0.5]), None, population, integers).order.tolist() == [3, 2, 1, 0]
+    assert rank(np.array([1.0, 1.0, 1.0, 1.0]), None, population, integers).order.tolist() == [2, 3, 1, 0]
 
 
 def test_few_feasible_candidates_slow_the_learning_down() -> None:
     c = dxnesic.constants(4, 8)
-    for phase in dxnesic.Phase:
-        all_sigma, all_B = dxnesic.learning_rates(c, phase, 8)
-        few_sigma, few_B = dxnesic.learning_rates(c, phase, 1)
+    for phase in dxnesic.Regime:
+        all_sigma, all_B = dxnesic.calculate_learning_rate(c, phase, 8)
+        few_sigma, few_B = dxnesic.calculate_learning_rate(c, phase, 1)
         assert few_B < all_B
         assert few_sigma <= all_sigma
 
 
 def test_a_binary_variable_exactly_on_its_threshold_keeps_its_margin() -> None:
     integers = Integers(0, Lattice([(0.0, 1.0, 2)]), 0.05, Margin())
-    m, magnification = integers.corrected(np.ones(1), np.array([0.5]), np.array([0.3]))
+    m, (magnification,) = integers.correct_mean((np.ones(1),), np.array([0.5]), np.array([0.3]))
     assert m.tolist() == [0.5]
     assert magnification.tolist() == [1.0]
 
@@ -278,7 +284,7 @@ def test_a_leap_does_not_cross_the_threshold_when_sd_is_below_the_last_digit(
     m, sd = lattice.value(plateau), np.full(count, 1e-20)
     memory = treatment.start(lattice, 0.01, m, sd)
     for _ in range(20):
-        m, memory = treatment.corrected(lattice, 0.01, memory, m + sd, sd)
+        m, memory = treatment.correct_mean(lattice, 0.01, memory, m + sd, sd)
         np.testing.assert_array_equal(lattice.plateau(m), plateau)
 
 
@@ -289,20 +295,20 @@ def test_a_flat_generation_moves_the_mean_of_cma_es_unless_equals_share(
     integers = Integers(4, Lattice([(-10.0, 1.0, 21)]), 0.1, treatment)
     c = cmaes.constants(5, 8)
     s = cmaes.start(c, np.ones(5), integers)
-    cloud = cmaes.spread(c, s, cmaes.draw(c, np.random.default_rng(0)))
-    after = cmaes.update(c, s, cloud, rank(np.zeros(8), None, cloud, integers), integers)
+    population = cmaes.sample(c, s, cmaes.draw(c, np.random.default_rng(0)))
+    after = cmaes.update(c, s, population, rank(np.zeros(8), None, population, integers), integers)
     assert c.weights_sum < 0  # the mean of all weights is negative, and only positive ones move the mean
     assert np.any(after.m[:4] != s.m[:4]) == moves
 
 
 def test_equal_candidates_share_their_weights() -> None:
     integers = Integers(1, Lattice([]), 0.1, Round())
-    cloud = cmaes.Cloud(np.zeros((5, 1)), np.zeros((5, 1)), np.zeros((5, 1)))
-    ranking = rank(np.array([2.0, 1.0, 2.0, 0.5, 2.0]), None, cloud, integers)
+    population = cmaes.Population(np.zeros((5, 1)), np.zeros((5, 1)), np.zeros((5, 1)))
+    ranking = rank(np.array([2.0, 1.0, 2.0, 0.5, 2.0]), None, population, integers)
     weights = np.array([5.0, 3.0, 2.0, 1.0, -3.0])
     np.testing.assert_allclose(ranking.weighted(weights, True), [0.0, 3.0, 0.0, 5.0, 0.0], atol=1e-15)
     np.testing.assert_array_equal(ranking.weighted(weights), [2.0, 3.0, 1.0, 5.0, -3.0])
-    distinct = rank(np.array([3.0, 1.0, 2.0]), None, cloud, integers)
+    distinct = rank(np.array([3.0, 1.0, 2.0]), None, population, integers)
     np.testing.assert_array_equal(distinct.weighted(weights[:3], True), [2.0, 5.0, 3.0])
 
 
@@ -311,13 +317,13 @@ def test_leap_moves_to_the_next_boundary_and_leaves_alpha_there() -> None:
     integers = Integers(0, Lattice([(0.0, 1.0, 11)]), alpha, Leap())
     sd = np.array([0.01])
     memory = integers.start(np.array([4.49]), sd)
-    m, _ = integers.corrected(memory, np.array([4.40]), sd)  # moved away from 4.5, downwards
+    m, _ = integers.correct_mean(memory, np.array([4.40]), sd)  # moved away from 4.5, downwards
     assert m[0] == pytest.approx(3.5 + 1.6448536 * 0.01)
     memory = integers.start(np.array([4.51]), sd)
-    m, _ = integers.corrected(memory, np.array([4.60]), sd)  # and upwards
+    m, _ = integers.correct_mean(memory, np.array([4.60]), sd)  # and upwards
     assert m[0] == pytest.approx(5.5 - 1.6448536 * 0.01)
     for outer, threshold, side in ((-3.0, 0.5, -1), (13.0, 9.5, 1)):
-        m, _ = integers.corrected(memory, np.array([outer]), sd)  # the mean correction
+        m, _ = integers.correct_mean(memory, np.array([outer]), sd)  # the mean correction
         assert m[0] == pytest.approx(threshold + side * 1.6448536 * 0.01)
 
 
@@ -325,7 +331,7 @@ def test_bias_doubles_the_step_away_from_the_only_threshold() -> None:
     integers = Integers(0, Lattice([(0.0, 1.0, 11)] * 3), 0.05, Leap())
     m = np.array([4.52, 4.52, 4.52])
     memory = integers.start(m, np.array([0.05, 0.05, 5.0]))
-    step = integers.biased(memory, m, np.array([0.1, -0.1, 0.1]))
+    step = integers.bias_step(memory, m, np.array([0.1, -0.1, 0.1]))
     np.testing.assert_allclose(step, [0.2, -0.1, 0.1])
 
 

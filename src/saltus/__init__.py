@@ -1,12 +1,10 @@
 """Saltus: mixed-integer black-box optimisation."""
 
 from ._version import __version__
-from .asynchronous import AsynchronousOptimizer
-from .candidates import Best, Candidate
 from .execution.worker_process import WorkerError
 from .minimize import ObjectiveError, minimize
 from .optimizer import Optimizer
-from .result import History, Result
+from .result import Best, Candidate, History, Result
 from .search import STRATEGIES
 from .search.stopping import Stop
 from .space import Space
@@ -15,7 +13,6 @@ from .study import Study, StudyError, Trial
 
 __all__ = [
     "STRATEGIES",
-    "AsynchronousOptimizer",
     "Best",
     "Bool",
     "Candidate",

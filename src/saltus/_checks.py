@@ -53,3 +53,23 @@ def check_seed(seed: Any) -> None:
         return
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
         raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, got {seed!r}")
+
+
+def checked_count(k: Any) -> int:
+    """How many candidates are asked for."""
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"ask takes a positive whole number, or nothing, got {k!r}")
+    return int(k)
+
+
+def as_numbers(what: str, given: Any, count: int) -> list[float]:
+    """A list of floats of that length, or an error that says what was there instead."""
+    try:
+        numbers = [as_number(what, v) for v in given]
+    except TypeError as error:
+        if "not iterable" not in str(error):
+            raise
+        raise TypeError(f"tell takes a {what} for each candidate, got {given!r}") from None
+    if len(numbers) != count:
+        raise ValueError(f"tell takes a {what} for each of {count} candidates, got {len(numbers)}")
+    return numbers

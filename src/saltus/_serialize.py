@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+T = TypeVar("T")
 _STREAMS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 
 
@@ -25,8 +24,7 @@ def pack(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: pack(v) for k, v in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        fields = dict(zip(value._fields, value, strict=True))
-        return {"tuple": _name(type(value)), "fields": pack(fields)}
+        return {name: pack(v) for name, v in zip(value._fields, value, strict=True)}
     if isinstance(value, list | tuple):
         return [pack(v) for v in value]
     if isinstance(value, np.generic):
@@ -36,17 +34,8 @@ def pack(value: Any) -> Any:
     return value
 
 
-def kinds(*classes: type) -> dict[str, type]:
-    """Named tuples that `unpack` may make, and no others."""
-    return {_name(cls): cls for cls in classes}
-
-
-def _name(cls: type) -> str:
-    return f"{cls.__module__.rpartition('.')[2]}.{cls.__name__}"
-
-
-def unpack(value: Any, known: Mapping[str, type] = MappingProxyType({})) -> Any:
-    """What `pack` was given; `known` are the named tuples that may be in it."""
+def unpack(value: Any) -> Any:
+    """What `pack` was given; tuples are lists and named tuples are dicts, which `like` makes tuples again."""
     if isinstance(value, dict):
         if value.keys() == {"dtype", "shape", "order", "base64"}:
             dtype = np.dtype(value["dtype"])
@@ -57,26 +46,38 @@ def unpack(value: Any, known: Mapping[str, type] = MappingProxyType({})) -> Any:
             return raw.reshape(value["shape"], order=order).astype(dtype, order=order)
         if value.keys() == {"float"}:
             return float(value["float"])
-        if value.keys() == {"tuple", "fields"}:
-            if value["tuple"] not in known:
-                raise ValueError(f"state: expected one of {', '.join(known)}, got {value['tuple']!r}")
-            return known[value["tuple"]](**unpack(value["fields"], known))
-        return {k: unpack(v, known) for k, v in value.items()}
+        return {k: unpack(v) for k, v in value.items()}
     if isinstance(value, list):
-        return [unpack(v, known) for v in value]
+        return [unpack(v) for v in value]
     return value
 
 
-def alike(before: Any, value: Any, name: str) -> Any:
-    """The value, provided that it is like `before`: a named tuple of its kind, arrays of its shape."""
-    if isinstance(before, np.ndarray):
-        return shaped(value, before.shape, name)
-    if isinstance(before, tuple) and hasattr(before, "_fields"):
-        if type(value) is not type(before):
-            raise ValueError(f"state: {name} must be a {_name(type(before))}, got {type(value).__name__}")
-        for field, old, new in zip(before._fields, before, value, strict=True):
-            alike(old, new, field)
-    return value
+def like(template: T, value: Any, name: str) -> T:
+    """The value as something like the template: its kind of tuple, arrays of its shapes, numbers of its type.
+
+    An error says what does not fit: nothing that was read is trusted.
+    """
+    made: Any = value
+    if isinstance(template, np.ndarray):
+        made = shaped(value, template.shape, name)
+    elif isinstance(template, tuple) and hasattr(template, "_fields"):
+        fields: tuple[str, ...] = template._fields
+        if not isinstance(value, dict) or value.keys() != set(fields):
+            raise ValueError(f"state: {name} must have {', '.join(fields)}, got {_listed(value)}")
+        made = type(template)(*(like(old, value[f], f) for f, old in zip(fields, template, strict=True)))
+    elif isinstance(template, tuple):
+        if not isinstance(value, list) or len(value) != len(template):
+            raise ValueError(f"state: {name} must be a list of {len(template)}, got {_listed(value)}")
+        made = tuple(like(old, new, name) for old, new in zip(template, value, strict=True))
+    elif type(template) in (int, float) and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise ValueError(f"state: {name} must be a number, got {value!r}")
+    elif isinstance(template, float):
+        made = float(value)
+    return cast(T, made)
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, dict) else type(value).__name__
 
 
 def stream_state(rng: np.random.Generator) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 
 from ._typing import PerVariable
-from .asynchronous import AsynchronousOptimizer
 from .execution.driver import Callback, Limits, Loop, Memory, ObjectiveError
 from .execution.outcome import Objective
 from .execution.progress import Progress
@@ -96,7 +95,7 @@ def minimize(
         space = space_from_bounds(bounds, integrality)
     elif integrality is not None:
         raise TypeError("integrality goes with bounds; a space says which variables are integers")
-    optimizer = (AsynchronousOptimizer if asynchronous else Optimizer)(
+    optimizer = Optimizer(
         space,
         strategy=strategy,
         population=population,
@@ -104,6 +103,7 @@ def minimize(
         mean=mean,
         sigma=sigma,
         seed=seed,
+        asynchronous=asynchronous,
     )
     limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds)
     log = Memory(optimizer)

@@ -1,30 +1,34 @@
-"""Ask and tell: the strategy behind an interface of candidates and values."""
+"""Ask and tell: a search behind an interface of candidates and values."""
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from . import _serialize
-from ._checks import as_number
+from . import _serialize, order
+from ._checks import as_numbers, checked_count
 from ._typing import FloatArray, Params, PerVariable
-from .candidates import Best, Candidate, Generation
-from .search import SAVED, Domain, Search, Told, begin, mirrored
+from .order import Failure, Outcome
+from .result import Best, Candidate
+from .search import Domain, Memory, Search, begin, checked_without, mirrored
+from .search.batch import MOST_SLOTS, Batch, InFlight, LateResult, joined
+from .search.proposal import FOREIGN
 from .search.stopping import Stop
-from .space import Space
-from .space.encoding import Encoding
+from .space import Encoding, Space
 from .strategy import default_population
 
 DEFAULT_STRATEGY = "saltus"
-_FORMAT = 2
+PATIENCE = 5  # generations that one side of a mirrored pair waits for the other
+_FORMAT = 3
 _COUNTS = ("generation", "evaluations", "failures", "_next_id")
 
 
 class Optimizer:
-    """Ask for candidates, evaluate them anywhere, tell their values.
+    """Ask for candidates, evaluate them anywhere, tell their values, in any order.
 
     >>> from saltus import Float, Int, Space
     >>> optimizer = Optimizer(Space({"x": Float(-5, 5), "k": Int(0, 20)}), seed=1)
@@ -35,10 +39,23 @@ class Optimizer:
     >>> optimizer.best.params["k"]
     7
 
+    Who does not want to wait for a whole batch says so. Then there is always a candidate, and every outcome
+    counts, however late it comes (docs/asynchronous.md):
+
+    >>> optimizer = Optimizer(Space({"x": Float(-5, 5), "k": Int(0, 20)}), seed=1, asynchronous=True)
+    >>> running = optimizer.ask(8)
+    >>> for _ in range(600):
+    ...     done = running.pop(3)  # whichever ends first
+    ...     optimizer.tell(done, (done.params["x"] - 1) ** 2 + (done.params["k"] - 7) ** 2)
+    ...     running += optimizer.ask()
+    >>> optimizer.best.params["k"]
+    7
+
     Attributes:
         best: the best evaluation so far, or None.
-        stop: why the current run should end, or None. It is advice: `ask` goes on all the same (with
-            "saltus" by another run), and `restart` begins another run.
+        memory: every evaluation that the search has learnt of, as arrays.
+        stop: why the current run should end, or None. It is advice: `ask` goes on all the same, with
+            `auto_restart` by another run.
         generation, evaluations, failures, restarts: how many there have been.
         population: candidates in a generation of the current run. With "saltus", other batches come in
             between: `ask()` always gives a whole one.
@@ -55,6 +72,9 @@ class Optimizer:
         sigma: PerVariable = None,
         seed: int | np.random.Generator | None = None,
         exact: bool = False,
+        asynchronous: bool = False,
+        auto_restart: bool | None = None,
+        without: Collection[str] = (),
     ) -> None:
         """Start a search.
 
@@ -68,48 +88,342 @@ class Optimizer:
             sigma: the first standard deviation, likewise; default a share of each range.
             seed: for `numpy.random.default_rng`; the same seed gives the same search.
             exact: refresh the eigenbasis every generation, as the paper does: slower, for parity.
+            asynchronous: wait for nobody: `ask` always has as many candidates as are wanted, and what is
+                learnt depends on what was told by then. With one candidate at a time the search is the same.
+            auto_restart: begin another run by itself when one has stopped; default only with "saltus",
+                which cannot go on otherwise.
+            without: parts of "saltus" that are left out, to see what they are worth: any of "scaling",
+                "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs".
         """
         if not isinstance(space, Space):
             raise TypeError(
                 f"space must be a Space, got {type(space).__name__}; write Space({{...}}) or Space([...]), "
                 "and bounds as for SciPy as minimize(fun, bounds=...)"
             )
-        mirrored(strategy)  # or an error that lists the names
         self.space = space
         self.strategy = strategy
+        self.asynchronous = asynchronous
+        self._population = checked_population(
+            default_population(max(space.dimension, 1)) if population is None else population, strategy
+        )
+        self._auto_restart = strategy == "saltus" if auto_restart is None else auto_restart
+        self._without = checked_without(without, strategy)
         self._encoding = encoding = Encoding(space, mean, sigma)
         self._margin = _checked_margin(margin)
         self._exact = exact
         self._rng = np.random.default_rng(seed)
         self.generation = self.evaluations = self.failures = 0
         self.best: Best | None = None
+        self.memory = Memory(len(space))
         self._next_id = 0
-        self._generation: Generation | None = None
-        if population is None:
-            population = default_population(encoding.N)
-        self._population = checked_population(population, strategy)
-        domain = Domain(encoding.n_co, encoding.lattice, *encoding.ends())
-        self._search: Search = begin(strategy, domain, self._population, self._margin, encoding.m, exact)
+        self._given: dict[int, Candidate] = {}  # what `ask` gave and `tell` has not heard of
+        self._batch: Batch | None = None
+        # since the batch began, until the search learns of it: what was told, and where, if not in the batch
+        self._news: dict[int, tuple[float, float]] = {}
+        self._elsewhere: dict[int, FloatArray] = {}
+        self._details: dict[int, Outcome] = {}
+        self._in_flight: dict[int, InFlight] = {}  # of earlier batches
+        self._returned: dict[int, InFlight] = {}  # of those, what was told since the batch began
+        self._late: list[LateResult] = []  # what the phase can learn from besides its batch, ...
+        self._strays: list[LateResult] = []  # ... and what only may be the best of all
+        self._before = (0, 0)  # how many of both there were when the batch began
+        self._late_phase = 1  # the phase that could learn from them
+        domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
+        self._search: Search = begin(
+            strategy,
+            domain,
+            self.memory,
+            self._population,
+            self._margin,
+            encoding.m,
+            exact,
+            self._without,
+        )
+
+    # asking
 
     def ask(self, k: int | None = None) -> list[Candidate]:
-        """The rest of this generation, or its next k candidates.
+        """The next candidates: the rest of the batch, or k of them.
 
-        When all candidates of the generation are asked, the list is shorter than k, or empty, until every
-        value of the generation has been told.
+        When all of the batch is asked, the list is shorter than k, or empty, until every value of the batch
+        has been told. Asynchronously there are always k candidates, one if k is not given: then free
+        workers get extra points of the same kind, or second attempts at what is missing.
         """
         if k is not None:
             k = checked_count(k)
-        g = self._generation
-        if g is None:
-            self._search.draw(self._rng)
-            g = self._generation = self._spread()
-        first, size = g.asked, len(g.candidates)
-        g.asked = size if k is None else min(first + k, size)
-        return g.candidates[first : g.asked]
+        if self.asynchronous:
+            return [self.ask_as(self._next_id) for _ in range(k or 1)]
+        batch, first = self._current(), self._next_id
+        slots = batch.ask_next(first, k)
+        self._next_id = last = first + len(slots)
+        params = self._points.params[slots.start : slots.stop]
+        candidates = list(map(Candidate, range(first, last), params, slots))
+        self._given.update(zip(range(first, last), candidates, strict=True))
+        return candidates
 
-    def _spread(self) -> Generation:
-        batch = self._search.batch()
-        return Generation(self._next_id, batch, self._encoding.decode(*batch))
+    def ask_as(self, id: int, slot: int | None = None) -> Candidate:
+        """The next candidate under an id of your own, for who numbers evaluations otherwise. Asynchronously.
+
+        `slot` is a wish for a place in the batch: who does not know what others ask at this moment can
+        choose one that is not theirs. `Candidate.slot` says which it became.
+        """
+        batch = self._current()
+        slot = batch.any_slot(slot)
+        self._decode(batch)
+        batch.ask(id, slot)
+        self._next_id = max(self._next_id, id + 1)
+        params = self._points.params[slot].copy()  # a slot may be asked again
+        candidate = self._given[id] = Candidate(id, params, slot)
+        return candidate
+
+    def _current(self) -> Batch:
+        """The present batch; if there is none, or enough is known of it, the next one."""
+        while self._batch is None or (self.asynchronous and self._learn()):
+            if self._auto_restart and self._search.stop is not None:
+                self._search.restart(self._rng)
+            self._search.draw(self._rng)
+            self._open()
+        return self._batch
+
+    def _open(self) -> None:
+        """Put what was drawn on its way."""
+        phase = self._search.phases
+        few = self.generation == 0 and len(self._late) < self._population  # they would only disturb it
+        if phase != self._late_phase or few:
+            self._strays += self._late
+            self._late = []
+        self._late_phase = phase
+        self._remember(None)
+        self._returned, self._before = {}, (len(self._late), len(self._strays))
+        self._make_batch()
+
+    def _make_batch(self) -> Batch:
+        search = self._search
+        self._batch = Batch(search.phase, self.generation, search.phases, self._randomness)
+        self._points = self._encoding.decode(*self._batch.points)
+        return self._batch
+
+    def _randomness(self, k: int) -> np.random.Generator:
+        """For the k-th extra proposals of a batch; -1 for what is random about learning from it."""
+        key = int(copy.deepcopy(self._rng).integers(2**63))  # of the batch: nothing is drawn while it is open
+        return np.random.default_rng([key, k + 1])
+
+    def _decode(self, batch: Batch) -> None:
+        """Decode extra proposals that have come."""
+        known = len(self._points.params)
+        if known < len(batch.points.x):
+            more = self._encoding.decode(batch.points.x[known:], batch.points.plateaus[known:])
+            x = np.concatenate((self._points.x, more.x))
+            self._points = self._points._replace(x=x, params=self._points.params + more.params)
+
+    # telling
+
+    def tell(
+        self,
+        candidates: Candidate | Sequence[Candidate],
+        values: Any,
+        violation: Any = None,
+    ) -> None:
+        """Tell the value of a candidate, or the values of several, in any order.
+
+        Args:
+            candidates: one, or several, that `ask` gave and that were not told yet.
+            values: a number, or one for each. NaN and infinity mark an evaluation that failed. An `Outcome`
+                instead of a number says more: constraints by name, and the kind of failure.
+            violation: a number above 0 (one for each value) says that constraints are violated, and by how
+                much in total: feasible candidates rank before violated ones, and those by violation.
+
+        If anything is wrong with the arguments, nothing is taken.
+        """
+        if isinstance(candidates, Candidate):
+            candidates, values = [candidates], [values]
+            violation = None if violation is None else [violation]
+        if not isinstance(candidates, Iterable):
+            raise TypeError(f"tell takes what ask gave, candidates, got {type(candidates).__name__}")
+        ids = [self._pending_id(candidate) for candidate in candidates]
+        if len(set(ids)) != len(ids):
+            raise ValueError("tell takes each candidate once, got one of them twice")
+        if not ids:
+            raise ValueError("tell takes at least one candidate, got none")
+        numbers, amounts, details = _parsed(values, violation, len(ids))
+        self._take(ids, numbers, amounts, {ids[i]: outcome for i, outcome in details.items()})
+        if not self.asynchronous:
+            self._learn()
+
+    def _pending_id(self, candidate: Any) -> int:
+        if not isinstance(candidate, Candidate):
+            raise TypeError(f"tell takes what ask gave, a Candidate, got {type(candidate).__name__}")
+        own = self._given.get(candidate.id)
+        if own is None or not (candidate is own or candidate == own):
+            raise ValueError(
+                f"candidate {candidate.id} is not pending: it was told already, "
+                "or it was not asked from this optimizer"
+            )
+        return candidate.id
+
+    def add(self, params: Params, value: Any, violation: Any = None, *, id: int | None = None) -> None:
+        """Tell the value of a point that was not asked from this optimizer: of another program or a person.
+
+        The search learns from it as far as its present phase can; it may become the best in any case. It is
+        no evaluation of this search. `value` is a number or an `Outcome`, as for `tell`.
+        """
+        numbers = self._encoding.numbers_of(params)
+        (number,), (amount,), details = _parsed([value], None if violation is None else [violation], 1)
+        if id is not None and id in self._given:
+            raise ValueError(f"id {id} is that of a candidate of this optimizer: tell takes its value")
+        self._add(self._next_id if id is None else id, numbers, number, amount, details.get(0))
+
+    def _add(
+        self, id: int, numbers: FloatArray, value: float, violation: float, outcome: Outcome | None
+    ) -> None:
+        self._next_id = max(self._next_id, id + 1)
+        if outcome is not None:
+            self._details[id] = outcome
+        result = LateResult(id, *self._encoding.located(numbers), FOREIGN, value, violation)
+        self._hear(result, self._search.phases, numbers)
+        self._note([id], [value], [violation])
+
+    def _take(
+        self, ids: list[int], values: list[float], violations: list[float], details: Mapping[int, Outcome]
+    ) -> None:
+        """Take the outcomes of candidates that were asked and not told."""
+        self._details.update(details)
+        batch = self._batch
+        for id, value, violation in zip(ids, values, violations, strict=True):
+            self._given.pop(id, None)
+            if batch is not None and id in batch.slots:
+                batch.tell(id, value, violation)
+            else:
+                flown = self._returned[id] = self._in_flight.pop(id)
+                result = LateResult(id, flown.x, flown.plateaus, flown.pair, value, violation)
+                numbers = self._encoding.numbers(flown.x[None], flown.plateaus[None])[0]
+                self._hear(result, flown.phase, numbers)
+        self.evaluations += len(ids)
+        self._note(ids, values, violations)
+
+    def _hear(self, result: LateResult, phase: int, numbers: FloatArray) -> None:
+        """A result of a point that is not in the present batch; the phase of this number has proposed it."""
+        self._elsewhere[result.id] = numbers
+        kin = phase == self._search.phases and self._search.phase.accepts(result.plateaus)
+        (self._late if kin else self._strays).append(result)
+
+    def _note(self, ids: Sequence[int], values: Sequence[float], violations: Sequence[float]) -> None:
+        """Keep what is new, and the best; of equals the first asked: the order of telling does not matter."""
+        best = self.best
+        least = (*order.WORST, 0) if best is None else (*order.key(best.value, best.violation), best.id)
+        winner = None
+        self._news.update(zip(ids, zip(values, violations, strict=True), strict=True))
+        for id, value, violation in zip(ids, values, violations, strict=True):
+            if not violation and least[1] < value < math.inf and not least[0]:
+                continue  # feasible, and worse than a feasible best: the common case
+            own = (*order.key(value, violation), id)
+            if own[0] == math.inf:
+                self.failures += 1
+            elif own < least:
+                least, winner = own, value
+        if winner is not None:
+            numbers = self._numbers_of(least[2]).copy()  # our own: who evaluates may write into params
+            numbers.setflags(write=False)
+            self.best = Best(least[2], winner, least[0], numbers, self._encoding)
+
+    def _numbers_of(self, id: int) -> FloatArray:
+        """Where a point lies that was told since the batch began."""
+        if id in self._elsewhere:
+            return self._elsewhere[id]
+        if self._batch is None:
+            raise KeyError(id)
+        self._decode(self._batch)
+        return np.asarray(self._points.x[self._batch.slots[id]])
+
+    # learning
+
+    def settle(self) -> bool:
+        """Learn from what is told, if that is enough; whether the next `ask` begins a batch.
+
+        `tell` does so by itself; asynchronously it is `ask` that does, so that what is learnt depends on what
+        was told by then, and not on its order.
+        """
+        self._learn()
+        return self._batch is None
+
+    def _learn(self) -> bool:
+        """Let the search learn, if it knows enough; then there is no batch any more."""
+        batch, search = self._batch, self._search
+        if batch is None or (batch.unknown and not self.asynchronous):
+            return False
+        late = sorted(self._late, key=_id)
+        if self.asynchronous and not search.phase.ready(batch.results(late)):
+            return False
+        results, halves = batch.whole_pairs(late)
+        if self.asynchronous:
+            if batch.has_unasked and results.told < batch.size:
+                return False  # with one worker a batch is learnt from when all of it is told
+            if not search.phase.ready(results):
+                return False
+        oldest = (self.generation - PATIENCE) * MOST_SLOTS
+        self._strays += [half for half in halves if half.pair < oldest]
+        for stray in sorted(self._strays, key=_id):
+            search.inject(joined(batch.points, [stray]).point(0))
+        self._late, self._strays = [half for half in halves if half.pair >= oldest], []
+        self._remember(batch)
+        self._in_flight |= batch.in_flight()
+        self._batch = None
+        search.observe(results, self._rng)
+        self.generation += 1
+        return True
+
+    def _remember(self, batch: Batch | None) -> None:
+        """Put what was told since the batch began into the memory."""
+        news = self._news
+        if not news:
+            return
+        ids = sorted(news)
+        if batch is None or self.asynchronous or self._elsewhere:
+            x = np.array([self._numbers_of(id) for id in ids])
+            values, violations = ([news[id][i] for id in ids] for i in (0, 1))
+        else:
+            x, values, violations = self._points.x, batch.values, batch.violations
+        details = {row: self._details[id] for row, id in enumerate(ids) if id in self._details}
+        self.memory.extend(ids, x, values, violations, details)
+        self._news, self._elsewhere, self._details = {}, {}, {}
+
+    def replay(self, asked: Mapping[int, int], told: Mapping[int, tuple[Outcome, Params | None]]) -> bool:
+        """Make the present batch what others say it was; whether that is enough for the next one to begin.
+
+        For many processes that share one search (`saltus.optuna`): what was asked and told here since the
+        batch began is forgotten, and this is taken instead. Asynchronously only.
+
+        Args:
+            asked: the slots of the batch that were asked, by id.
+            told: outcomes by id, of whatever batch; with the point, for those that were not asked in this
+            search.
+        """
+        batch = self._batch or self._current()
+        self._forget(batch)
+        for id, slot in asked.items():
+            if batch.has(slot):
+                batch.ask(id, slot)
+        for id in sorted(told):
+            outcome, params = told[id]
+            (value,), (violation,), details = _parsed([outcome], None, 1)
+            if id in batch.slots or id in self._in_flight:
+                self._take([id], [value], [violation], {id: outcome} if details else {})
+            elif params is not None:
+                self._add(id, self._encoding.numbers_of(params), value, violation, details.get(0))
+        return self.settle()
+
+    def _forget(self, batch: Batch) -> None:
+        """Take back all that was asked and told since the batch began."""
+        self.failures -= sum(order.key(*told) == order.WORST for told in self._news.values())
+        self.evaluations -= len(batch.told) + len(self._returned)
+        self._given = {id: given for id, given in self._given.items() if id not in batch.slots}
+        self._in_flight |= self._returned
+        self._returned, self._news, self._elsewhere, self._details = {}, {}, {}, {}
+        late, strays = self._before
+        del self._late[late:], self._strays[strays:]
+        batch.reset()
+
+    # looking
 
     @property
     def population(self) -> int:
@@ -129,109 +443,17 @@ class Optimizer:
     @property
     def pending(self) -> list[Candidate]:
         """Candidates that were asked and not told yet, for instance after a restore."""
-        g = self._generation
-        return [] if g is None else [g.candidates[i] for i in sorted(g.missing) if i < g.asked]
+        return [self._given[id] for id in sorted(self._given)]
 
     @property
     def between_generations(self) -> bool:
-        """Whether everything asked is told, so that `ask` begins a generation and `restart` is possible."""
-        return self._generation is None
+        """Whether `ask` begins a batch, so that `restart` is possible."""
+        return self._batch is None
 
-    def tell(
-        self,
-        candidates: Candidate | Sequence[Candidate],
-        values: Any,
-        violation: Any = None,
-    ) -> None:
-        """Tell the value of a candidate, or the values of several, in any order.
-
-        NaN and infinity mark an evaluation that failed. `violation` > 0 (one for each value) marks a
-        violated constraint, and by how much in total: feasible candidates rank before violated ones,
-        and those by violation. If anything is wrong with the arguments, nothing is taken.
-        """
-        if isinstance(candidates, Candidate):
-            candidates, values = [candidates], [values]
-            violation = None if violation is None else [violation]
-        if not isinstance(candidates, Iterable):
-            raise TypeError(f"tell takes what ask gave, candidates, got {type(candidates).__name__}")
-        ids = [self._pending_id(candidate) for candidate in candidates]
-        if len(set(ids)) != len(ids):
-            raise ValueError("tell takes each candidate once, got one of them twice")
-        if not ids:
-            raise ValueError("tell takes at least one candidate, got none")
-        numbers = as_numbers("value", values, len(ids))
-        amounts = [0.0] * len(ids)
-        if violation is not None:
-            amounts = [max(v, 0.0) for v in as_numbers("violation", violation, len(ids))]
-        self._take(ids, numbers, amounts)
-
-    def _pending_id(self, candidate: Any) -> int:
-        if not isinstance(candidate, Candidate):
-            raise TypeError(f"tell takes what ask gave, a Candidate, got {type(candidate).__name__}")
-        if not self._awaits(candidate):
-            raise ValueError(
-                f"candidate {candidate.id} is not pending: it was told already, "
-                "or it was not asked from this optimizer"
-            )
-        return candidate.id
-
-    def _awaits(self, candidate: Candidate) -> bool:
-        """Whether a candidate was asked from this optimizer and not told."""
-        g = self._generation
-        return g is not None and g.awaits(candidate)
-
-    def _take(self, ids: list[int], values: list[float], violations: list[float]) -> None:
-        """Take the outcomes of candidates that are pending."""
-        g = self._generation
-        if g is None:
-            raise RuntimeError("no generation is on its way")
-        places = [id - g.first_id for id in ids]
-        if any(violations):
-            g.violations = g.violations or [0.0] * len(g.candidates)
-            for i, violation in zip(places, violations, strict=True):
-                g.violations[i] = violation
-        for i, value in zip(places, values, strict=True):
-            g.values[i] = value
-        g.missing.difference_update(places)
-        self._note(ids, values, violations, lambda id: g.x[id - g.first_id])
-        if not g.missing:
-            self._advance(g)
-
-    def _note(
-        self,
-        ids: Sequence[int],
-        values: Sequence[float],
-        violations: Sequence[float],
-        x: Callable[[int], FloatArray],
-    ) -> None:
-        """Count, and keep the best; of equals the first asked: the order of telling does not matter."""
-        self.evaluations += len(ids)
-        best = self.best
-        key = (math.inf, math.inf, 0)
-        if best is not None:
-            key = (best.violation, best.value if math.isfinite(best.value) else math.inf, best.id)
-        winner = None
-        for id, value, violation in zip(ids, values, violations, strict=True):
-            if not violation and key[1] < value < math.inf and not key[0]:
-                continue  # feasible, and worse than a feasible best: the common case
-            if not (math.isfinite(value) if violation == 0 else violation < math.inf):
-                self.failures += 1
-                continue
-            own = (violation, value if math.isfinite(value) else math.inf, id)
-            if own < key:
-                key, winner = own, value
-        if winner is not None:
-            numbers = x(key[2]).copy()  # from our own record: who evaluates may write into params
-            numbers.setflags(write=False)
-            self.best = Best(key[2], winner, key[0], numbers, self._encoding)
-
-    def _advance(self, g: Generation) -> None:
-        """A generation is complete: let the search learn from it."""
-        violations = None if g.violations is None else np.array(g.violations)
-        self._search.take(Told(g.batch, np.array(g.values), violations), self._rng)
-        self._generation = None
-        self._next_id += len(g.candidates)
-        self.generation += 1
+    @property
+    def phase(self) -> str:
+        """What the search is doing at present: the name of its phase, such as "MixedRun" or "Newton"."""
+        return type(self._search.phase).__name__
 
     @property
     def mean(self) -> FloatArray:
@@ -256,18 +478,14 @@ class Optimizer:
             raise RuntimeError("restart between generations: tell the pending candidates first")
         self._search.restart(self._rng)
 
-    def state(self) -> dict[str, Any]:
-        """Everything, as JSON-able data: `restore` goes on bit by bit as if never interrupted."""
-        g = self._generation
-        sampled = None
-        if g is not None:
-            sampled = {
-                "asked": g.asked,
-                "missing": sorted(g.missing),
-                "values": g.values,
-                "violations": g.violations,
-            }
-        best = self.best
+    # saving
+
+    def state(self, memory: bool = True) -> dict[str, Any]:
+        """Everything, as JSON-able data: `restore` goes on bit by bit as if never interrupted.
+
+        Without the memory, for who keeps evaluations elsewhere, its size does not grow.
+        """
+        batch, best = self._batch, self.best
         state: dict[str, Any] = _serialize.pack(
             {
                 "format": _FORMAT,
@@ -278,13 +496,30 @@ class Optimizer:
                 "mean": self._encoding.given_mean,
                 "sigma": self._encoding.given_sigma,
                 "exact": self._exact,
+                "asynchronous": self.asynchronous,
+                "auto_restart": self._auto_restart,
+                "without": sorted(self._without),
                 "counts": {name: getattr(self, name) for name in _COUNTS},
                 "best": None if best is None else [best.id, best.value, best.violation, best.x],
                 "search": self._search.state(),
-                "sampled": sampled,
+                "asked": None if batch is None else batch.state(),
+                "news": [[id, *told] for id, told in self._news.items()],
+                "elsewhere": [[id, x] for id, x in self._elsewhere.items()],
+                "details": [
+                    [id, o.value, dict(o.constraints), None if o.failure is None else o.failure.name]
+                    for id, o in self._details.items()
+                ],
+                "in_flight": [[id, *flown] for id, flown in self._in_flight.items()],
+                "returned": [[id, *flown] for id, flown in self._returned.items()],
+                "late": [list(result) for result in self._late],
+                "strays": [list(result) for result in self._strays],
+                "before": list(self._before),
+                "late_phase": self._late_phase,
                 "rng": _serialize.stream_state(self._rng),
             }
         )
+        if memory:
+            state["memory"] = self.memory.state()
         return state
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -307,40 +542,70 @@ class Optimizer:
     def _restored(cls, packed: Mapping[str, Any], space: Space | None) -> Self:
         if packed.get("format") != _FORMAT:
             raise ValueError(f"state: this version reads format {_FORMAT}, got {packed.get('format')!r}")
-        state = _serialize.unpack(dict(packed), SAVED)
+        state = _serialize.unpack({name: value for name, value in packed.items() if name != "memory"})
         if space is not None and space.to_plain() != state["space"]:
             raise ValueError("state: it belongs to another space than the one given")
         self = cls(
             Space.from_plain(state["space"]) if space is None else space,
-            strategy=state["strategy"],
-            population=state["population"],
-            margin=state["margin"],
-            mean=state["mean"],
-            sigma=state["sigma"],
-            exact=state["exact"],
+            **{name: state[name] for name in ("strategy", "population", "margin", "mean", "sigma", "exact")},
+            **{name: state[name] for name in ("asynchronous", "auto_restart", "without")},
         )
-        for name in _COUNTS:
-            setattr(self, name, int(state["counts"][name]))
         self._search.restore(state["search"])
+        if packed.get("memory") is not None:
+            self.memory.restore(packed["memory"])
         self._rng = _serialize.stream_from(packed["rng"])
         if state["best"] is not None:
             id, value, violation, x = state["best"]
-            x = _serialize.shaped(x, (len(self.space),), "best")
+            x = self._shaped(x)
             x.setflags(write=False)
             self.best = Best(int(id), float(value), float(violation), x, self._encoding)
-        sampled = state["sampled"]
-        if sampled is not None:
-            g = self._generation = self._spread()
-            g.asked, g.missing = int(sampled["asked"]), set(sampled["missing"])
-            g.values, g.violations = sampled["values"], sampled["violations"]
+        self._late_phase = int(state["late_phase"])
+        self._details = {
+            int(id): Outcome(
+                float(value),
+                {str(n): float(v) for n, v in constraints.items()},
+                None if failure is None else Failure[failure],
+            )
+            for id, value, constraints, failure in state["details"]
+        }
+        self._elsewhere = {int(id): self._shaped(x) for id, x in state["elsewhere"]}
+        for name in ("in_flight", "returned"):
+            rows = {int(id): InFlight(*self._located(*at), int(p), int(n)) for id, *at, p, n in state[name]}
+            setattr(self, f"_{name}", rows)
+        for name in ("late", "strays"):
+            results = [
+                LateResult(int(id), *self._located(*at), int(pair), float(value), float(violation))
+                for id, *at, pair, value, violation in state[name]
+            ]
+            setattr(self, f"_{name}", results)
+        self._before = (int(state["before"][0]), int(state["before"][1]))
+        self._news = {int(id): (float(value), float(violation)) for id, value, violation in state["news"]}
+        for name in _COUNTS:
+            setattr(self, name, int(state["counts"][name]))
+        if state["asked"] is not None:
+            batch = self._make_batch()
+            batch.restore(state["asked"])
+            for id, told in self._news.items():
+                if id in batch.slots:
+                    batch.tell(id, *told)
+            self._decode(batch)
+            for id, slot in batch.slots.items():
+                if id not in batch.told:
+                    self._given[id] = Candidate(id, self._points.params[slot].copy(), slot)
+        for id, flown in self._in_flight.items():
+            params = self._encoding.decode(flown.x[None], flown.plateaus[None]).params[0]
+            self._given[id] = Candidate(id, params)
         return self
 
+    def _shaped(self, x: Any) -> FloatArray:
+        """Numbers of a point in the user's order."""
+        return _serialize.shaped(x, (len(self.space),), "x")
 
-def checked_count(k: Any) -> int:
-    """How many candidates are asked for."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"ask takes a positive whole number, or nothing, got {k!r}")
-    return int(k)
+    def _located(self, x: Any, plateaus: Any) -> tuple[FloatArray, FloatArray]:
+        """Coordinates of a point."""
+        encoding = self._encoding
+        size = (encoding.lattice.size,)
+        return _serialize.shaped(x, (encoding.N,), "x"), _serialize.shaped(plateaus, size, "plateaus")
 
 
 def checked_population(population: Any, strategy: str) -> int:
@@ -362,14 +627,22 @@ def _checked_margin(margin: Any) -> float | None:
     return float(margin)
 
 
-def as_numbers(what: str, given: Any, count: int) -> list[float]:
-    """A list of floats of that length, or an error that says what was there instead."""
-    try:
-        numbers = [as_number(what, v) for v in given]
-    except TypeError as error:
-        if "not iterable" not in str(error):
-            raise
-        raise TypeError(f"tell takes a {what} for each candidate, got {given!r}") from None
-    if len(numbers) != count:
-        raise ValueError(f"tell takes a {what} for each of {count} candidates, got {len(numbers)}")
-    return numbers
+def _parsed(values: Any, violation: Any, count: int) -> tuple[list[float], list[float], dict[int, Outcome]]:
+    """Values and violations as floats, and by place those outcomes that say more than a number."""
+    details: dict[int, Outcome] = {}
+    values = list(values) if isinstance(values, Iterable) else values
+    if isinstance(values, list) and any(isinstance(v, Outcome) for v in values):
+        if violation is not None:
+            raise ValueError("an Outcome says by itself what is violated; leave violation out")
+        details = {i: v for i, v in enumerate(values) if isinstance(v, Outcome)}
+        violation = [v.violation if isinstance(v, Outcome) else 0.0 for v in values]
+        values = [(math.nan if v.failure else v.value) if isinstance(v, Outcome) else v for v in values]
+        details = {i: outcome for i, outcome in details.items() if outcome.constraints or outcome.failure}
+    numbers = as_numbers("value", values, count)
+    if violation is None:
+        return numbers, [0.0] * count, details
+    return numbers, [max(v, 0.0) for v in as_numbers("violation", violation, count)], details
+
+
+def _id(result: LateResult) -> int:
+    return result.id

@@ -1,4 +1,4 @@
-"""What a search ends with: a reason, and a result."""
+"""What a user gets to see: candidates, the best of them, and the result of a search."""
 
 from __future__ import annotations
 
@@ -10,9 +10,57 @@ import numpy as np
 
 from ._typing import FloatArray, Params
 from .search.stopping import Stop
+from .space import Encoding
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
+
+
+class Candidate:
+    """A point to evaluate: `params` goes to the objective, the candidate itself back to `tell`."""
+
+    __slots__ = ("id", "params", "slot")
+
+    def __init__(self, id: int, params: Params, slot: int = 0) -> None:
+        """Made by `Optimizer.ask`; `slot` is its place in the batch."""
+        self.id = id
+        self.params = params
+        self.slot = slot
+
+    def __repr__(self) -> str:
+        """Id and values."""
+        return f"Candidate(id={self.id}, params={self.params!r})"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal ids and values: a copy that comes back from another process is the same candidate."""
+        if not isinstance(other, Candidate):
+            return NotImplemented
+        return self.id == other.id and _same(self.params, other.params)
+
+    def __hash__(self) -> int:
+        """By id."""
+        return hash(self.id)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Best:
+    """The best evaluation so far: feasible if `violation` is 0, else the least violated."""
+
+    id: int
+    value: float
+    violation: float
+    x: FloatArray
+    _encoding: Encoding = field(repr=False)
+
+    @property
+    def params(self) -> Params:
+        """The point as the objective got it."""
+        return self._encoding.params_of(self.x)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every constraint holds."""
+        return self.violation == 0.0
 
 
 class History:
@@ -114,3 +162,9 @@ def _listed(params: Any) -> str:
 
 def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _same(a: Params, b: Params) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    return bool(a == b)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import copy
 import logging
 import math
 import pickle
@@ -24,7 +23,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 import saltus
 from saltus.optuna import SaltusSampler
-from saltus.optuna.chain import Link, Record, as_ranges, from_ranges
+from saltus.optuna.replay import BatchOrigin, TrialRecord, as_ranges, from_ranges
 from saltus.optuna.translation import Translation
 
 SPACE: dict[str, BaseDistribution] = {
@@ -89,7 +88,7 @@ def view_of(study: optuna.Study) -> Any:
 
 def chain_of(study: optuna.Study) -> Any:
     """The chain of batches of a study's sampler; there is one."""
-    return view_of(study).chain
+    return view_of(study).replay
 
 
 def test_it_is_the_search_of_minimize() -> None:
@@ -158,7 +157,7 @@ def test_copies_of_trials_under_other_numbers_are_points_and_no_more() -> None:
     study.add_trials(source.trials[10:])
     study.optimize(objective, n_trials=60)
     assert study.best_value <= source.best_value
-    assert chain_of(study)._path[0] == 50
+    assert chain_of(study).batches[0] == 50
 
 
 def test_a_pickled_sampler_goes_on() -> None:
@@ -196,9 +195,7 @@ def test_startup_trials_are_random_and_no_trial_is_lost() -> None:
     study = made(60, n_startup_trials=20)
     assert all("saltus" not in t.system_attrs for t in study.trials[:20])
     assert all("saltus" in t.system_attrs for t in study.trials[20:])
-    chain = chain_of(study)
-    told = set(chain._told).union(*(chain._links[batch].told for batch in chain._path))
-    assert told >= set(range(58))
+    assert chain_of(study).told >= set(range(58))
 
 
 class TestOutcomes:
@@ -217,12 +214,12 @@ class TestOutcomes:
         states = [t.state for t in study.trials]
         assert TrialState.FAIL in states
         assert study.best_value < 1e-3
-        outcomes = chain_of(study)._outcomes
+        outcome = chain_of(study).outcome
         for t in study.trials[:-1]:
             if t.state == TrialState.FAIL:
-                assert math.isnan(outcomes[t.number].value)
+                assert math.isnan(outcome(t.number).value)
             elif t.state == TrialState.PRUNED:
-                assert outcomes[t.number].value == t.intermediate_values[1]
+                assert outcome(t.number).value == t.intermediate_values[1]
 
     def test_a_pruned_trial_that_reported_nothing_is_infeasible(self) -> None:
         def prunes(trial: optuna.Trial) -> float:
@@ -230,7 +227,7 @@ class TestOutcomes:
             raise optuna.TrialPruned
 
         study = made(30, prunes)
-        assert all(math.isnan(outcome.value) for outcome in chain_of(study)._outcomes.values())
+        assert all(math.isnan(chain_of(study).outcome(number).value) for number in range(29))
 
     def test_nan_is_infeasible(self) -> None:
         study = made(200, lambda trial: math.nan if (p := suggest(trial))["x"] > 1.5 else cost(p))
@@ -261,7 +258,7 @@ class TestOutcomes:
             study.optimize(objective, n_trials=1)
         study.sampler = SaltusSampler(search_space=SPACE)
         study.optimize(objective, n_trials=1)
-        assert math.isnan(chain_of(study)._outcomes[0].value)  # complete, and not known to be feasible
+        assert math.isnan(chain_of(study).outcome(0).value)  # complete, and not known to be feasible
 
 
 class TestChosenByTheUser:
@@ -419,25 +416,21 @@ class TestManyProcesses:
             suggest(study.ask())
         states = [self.state(study) for study in [*studies, new]]
         assert all(state == states[-1] for state in states)
-        path = chain_of(new)._path
-        records = [Record.read(t.system_attrs) for t in new.trials]
-        links = [record for record in records if record is not None and record.link is not None]
+        path = chain_of(new).batches
+        records = [TrialRecord.read(t.system_attrs) for t in new.trials]
+        links = [record for record in records if record is not None and record.origin is not None]
         assert len(links) > len(path) > 20  # some were overtaken
 
         complete = {t.number for t in new.trials if t.state == TrialState.COMPLETE}
-        told = set(chain_of(new)._told).union(*(chain_of(new)._links[batch].told for batch in path))
-        assert told == complete
+        assert chain_of(new).told == complete
         assert new.best_value < 1e-2
 
     def state(self, study: optuna.Study) -> Any:
         """The search itself, once it has gone along all of the chain."""
         view = view_of(study)
         view.read(study.get_trials(deepcopy=False))
-        chain = view.chain
-        chain._follow()
-        optimizer = copy.deepcopy(chain._optimizer)
-        optimizer.forget()
-        return chain._path, optimizer.state()["search"], optimizer.state()["rng"]
+        state = view.replay.search_state()
+        return view.replay.batches, state["search"], state["rng"]
 
     def test_a_batch_is_seen_before_the_trials_that_it_is_made_of(self) -> None:
         """As in a database that shows an attribute of one trial before the end of another."""
@@ -453,7 +446,7 @@ class TestManyProcesses:
         hidden.end = end
         for trial in other.trials[9:]:
             if trial.state == TrialState.COMPLETE:
-                end(trial.number, view_of(other)._outcome(trial))
+                end(trial.number, view_of(other).ended_as(trial))
         one.optimize(objective, n_trials=30)
         suggest(other.ask())
         suggest(one.ask())
@@ -492,8 +485,7 @@ class TestManyProcesses:
         study.optimize(objective, n_trials=150)
         study.tell(late, value)
         study.optimize(objective, n_trials=1)
-        assert 0 in chain_of(study)._told
-        assert 0 not in chain_of(study)._optimizer._flying
+        assert 0 in chain_of(study).told
 
     def test_records_stay_short(self) -> None:
         studies = self.together(InMemoryStorage(), 1, population=900)
@@ -514,7 +506,7 @@ class TestManyProcesses:
 
     @pytest.mark.parametrize("junk", ["", "{}", "[1]", "[[],[],[]]", '["a",0,0,null,"x","",1]', 7, None])
     def test_junk_in_a_trial_is_no_record(self, junk: Any) -> None:
-        assert Record.read({"saltus": junk}) is None
+        assert TrialRecord.read({"saltus": junk}) is None
         study = made(10)
         trial = study.ask()
         suggest(trial)
@@ -607,8 +599,8 @@ def test_ranges(numbers: set[int]) -> None:
 
 @given(st.sets(st.integers(0, 10**5), max_size=2000), st.integers(0, 2**64))
 def test_records(numbers: set[int], seed: int) -> None:
-    link = Link(3, tuple(sorted(numbers)), (), seed)
-    record = Record("abc", 9, 7, 2, link)
+    link = BatchOrigin(3, tuple(sorted(numbers)), (), seed)
+    record = TrialRecord("abc", 9, 7, 2, link)
     attributes = list(record.attributes())
     assert attributes[-1][0] == "saltus"
-    assert Record.read(dict(attributes)) == record
+    assert TrialRecord.read(dict(attributes)) == record

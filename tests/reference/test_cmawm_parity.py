@@ -47,23 +47,23 @@ def test_follows_cmawm(objective: Objective, grid: FloatArray, N: int) -> None:
     c = cmaes.constants(N, population, exact=True)
     ours = cmaes.start(c, m, integers)
     for g in range(GENERATIONS):
-        cloud = cmaes.spread(c, ours, cmaes.draw(c, rng))
-        x = cloud.x.copy()
-        x[:, n_co:] = lattice.value(integers.plateaus(ours.memory, ours.m, cloud.x))
-        for raw, encoded in zip(cloud.x, x, strict=True):
+        generation = cmaes.sample(c, ours, cmaes.draw(c, rng))
+        x = generation.x.copy()
+        x[:, n_co:] = lattice.value(integers.plateaus(ours.integer_state, ours.m, generation.x))
+        for raw, encoded in zip(generation.x, x, strict=True):
             np.testing.assert_array_equal(theirs._encode_discrete_params(raw[n_co:]), encoded[n_co:])
-        ranking = rank(np.array([objective(row) for row in x]), None, cloud, integers)
+        ranking = rank(np.array([objective(row) for row in x]), None, generation, integers)
         ranking = ranking._replace(groups=None)  # theirs gives equals different weights
-        ours = cmaes.update(c, ours, cloud, ranking, integers)
+        ours = cmaes.update(c, ours, generation, ranking, integers)
         places = ranking.order.argsort().tolist()  # no ties, whatever the last bit of a value is
-        theirs.tell(list(zip(cloud.x, places, strict=True)))
+        theirs.tell(list(zip(generation.x, places, strict=True)))
         pairs = {
             "m": (ours.m, theirs.mean),
             "sigma": (ours.sigma, theirs._cma._sigma),
             "C": (ours.C, theirs._cma._C),
             "p_sigma": (ours.p_sigma, theirs._cma._p_sigma),
             "p_c": (ours.p_c, theirs._cma._pc),
-            "A": (ours.memory, theirs._A[n_co:]),
+            "A": (ours.integer_state[0], theirs._A[n_co:]),
         }
         for name, (a, b) in pairs.items():
             difference = np.max(np.abs(a - b)) / np.max(np.abs(b))

@@ -78,12 +78,12 @@ def follow(
     for _ in range(GENERATIONS):
         z = rng.standard_normal((population // 2, N))
         monkeypatch.setattr(np.random, "randn", lambda *shape, z=z: z.T)
-        cloud = dxnesic.spread(c, ours, z)
-        x = cloud.x.copy()
-        x[:, n_co:] = lattice.value(integers.plateaus(ours.memory, ours.m, cloud.x))
+        generation = dxnesic.sample(c, ours, z)
+        x = generation.x.copy()
+        x[:, n_co:] = lattice.value(integers.plateaus(ours.integer_state, ours.m, generation.x))
         values = np.array([objective(row) for row in x])
-        ranking = rank(values, None, cloud, integers)
-        ours = dxnesic.update(c, ours, cloud, ranking, integers)
+        ranking = rank(values, None, generation, integers)
+        ours = dxnesic.update(c, ours, generation, ranking, integers)
         evaluated.extend(zip(x, ranking.order.argsort().tolist(), strict=True))
         theirs.next_generation()
         pairs = {

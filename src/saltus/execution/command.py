@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from .._checks import did_you_mean
-from ..candidates import Candidate
+from ..result import Candidate
 from .outcome import Ended, EvaluationError, MachineError, Outcome
 from .processes import end_group, how_it_ended
 

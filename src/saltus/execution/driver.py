@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
-from ..asynchronous import AsynchronousOptimizer
-from ..candidates import Candidate
 from ..optimizer import Optimizer
-from ..result import History, Result
+from ..result import Candidate, History, Result
 from ..search.stopping import Stop
 from .evaluator import Evaluator, Job
 from .in_flight import Flight, HistoryRow, Log
@@ -178,8 +176,6 @@ class Loop:
     def _stream(self, flight: Flight, callback: Callable[[], bool], bar: Progress, width: int) -> Stop:
         """Begin an evaluation whenever one has ended."""
         optimizer, log = self.optimizer, self.log
-        if not isinstance(optimizer, AsynchronousOptimizer):
-            raise TypeError(f"a stream needs an AsynchronousOptimizer, got {type(optimizer).__name__}")
         generation, values = optimizer.generation, list[float]()
         stop = self._feed(flight, width)
         for candidate, run in flight.as_they_come():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..candidates import Candidate
+from ..result import Candidate
 from .outcome import Outcome, Run
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
-from ..candidates import Candidate
+from ..result import Candidate
 from .evaluator import Begun, Job
 from .outcome import Objective, Run, evaluate, timed
 from .worker_process import Sent, WorkerError

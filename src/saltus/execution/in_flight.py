@@ -12,7 +12,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from ..candidates import Candidate
+from ..result import Candidate
 from ..search.stopping import Stop
 from .evaluator import Evaluator, Job
 from .outcome import Ended, Run

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..candidates import Candidate
+from ..result import Candidate
 from .evaluator import Begun, Job
 from .outcome import Objective, Outcome, Run, evaluate, timed
 

@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any
 
-from ..candidates import Candidate
+from ..result import Candidate
 from .evaluator import Begun, Evaluator, Job, Place
 from .executor import Remote
 from .in_process import Here

@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from typing import NamedTuple
 
-from ..candidates import Candidate
 from ..optimizer import Optimizer
+from ..result import Candidate
 from .outcome import Ended, EvaluationError, MachineError, Objective, Outcome, evaluate
 from .processes import deaf_to_ctrl_c, end_group, how_it_ended, own_session
 

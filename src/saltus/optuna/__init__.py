@@ -23,10 +23,10 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from .._checks import did_you_mean
-from ..asynchronous import AsynchronousOptimizer
-from ..optimizer import DEFAULT_STRATEGY, checked_population
+from ..optimizer import DEFAULT_STRATEGY, Optimizer, checked_population
+from ..order import Failure, Outcome, sign
 from ..search import mirrored
-from .chain import Chain, Outcome, Record
+from .replay import Ended, Replay, TrialRecord
 from .translation import Translation
 
 __all__ = ["SaltusSampler"]
@@ -142,10 +142,12 @@ class SaltusSampler(BaseSampler):
             view.read(trials)
             fixed = trial.system_attrs.get("fixed_params")
             if fixed:  # somebody has chosen this point; what is left of it is where the search is
-                centre = view.chain.centre()
+                centre = view.replay.centre()
                 chosen = view.translation.middle() if centre is None else view.translation.outward(centre)
                 return {name: value for name, value in chosen.items() if name not in fixed}
-            params, record = view.chain.ask(trial.number, lambda batch: _between(trials, batch, trial.number))
+            params, record = view.replay.ask(
+                trial.number, lambda batch: _between(trials, batch, trial.number)
+            )
             for name, text in record.attributes():
                 study._storage.set_trial_system_attr(trial._trial_id, name, text)
             if self._warn:
@@ -209,16 +211,18 @@ class SaltusSampler(BaseSampler):
         ]
         name = blake2b("\n".join(words).encode(), digest_size=6).hexdigest()
 
-        def make(seed: int) -> AsynchronousOptimizer:
-            return AsynchronousOptimizer(
+        def make(seed: int) -> Optimizer:
+            return Optimizer(
                 translation.space,
                 strategy=self._strategy,
                 population=self._population,
                 mean=start,
                 seed=seed,
+                asynchronous=True,
+                auto_restart=True,
             )
 
-        return translation, Chain(name, make, self._first_seed)
+        return translation, Replay(name, make, self._first_seed)
 
     def _start(self, name: str, distribution: BaseDistribution) -> Any:
         translation = Translation({name: distribution})
@@ -235,7 +239,7 @@ class SaltusSampler(BaseSampler):
                 )
 
 
-_Model = tuple[Translation, Chain]
+_Model = tuple[Translation, Replay]
 _Make = Callable[[Mapping[str, BaseDistribution], StudyDirection], _Model]
 
 
@@ -249,7 +253,7 @@ class _View:
         self._ended = _News()
         self._distributions: dict[str, BaseDistribution] | None = None
         self.translation: Translation
-        self.chain: Chain
+        self.replay: Replay
 
     def trials_at(self, study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
         """All trials, read once for each: the space and the candidate are asked for one after the other."""
@@ -272,31 +276,32 @@ class _View:
         """Search in this space; with another one all trials are read anew."""
         if distributions == self._distributions:
             return
-        self.translation, self.chain = self._make(distributions, direction)
+        self.translation, self.replay = self._make(distributions, direction)
         self._distributions = distributions
-        self._sign = -1.0 if direction == StudyDirection.MAXIMIZE else 1.0
+        self._sign = sign(direction == StudyDirection.MAXIMIZE)
         self._news = _News()
 
     def read(self, trials: list[FrozenTrial]) -> None:
         """Tell the chain what is new."""
         for trial in self._news.among(trials):
-            if not self.chain.knows(trial.number):
-                record = Record.read(trial.system_attrs)
+            if not self.replay.knows(trial.number):
+                record = TrialRecord.read(trial.system_attrs)
                 if record is not None:
-                    self.chain.remember(trial.number, record)
+                    self.replay.remember(trial.number, record)
             if trial.state.is_finished():
-                self.chain.end(trial.number, self._outcome(trial))
+                self.replay.end(trial.number, self.ended_as(trial))
 
-    def _outcome(self, trial: FrozenTrial) -> Outcome:
-        point = self.translation.inward(trial.params)
+    def ended_as(self, trial: FrozenTrial) -> Ended:
+        """How a trial ended, for the search."""
+        params = self.translation.inward(trial.params)
         value: float | None = None
         if trial.state == TrialState.COMPLETE:
             value = trial.value
         elif trial.state == TrialState.PRUNED and trial.last_step is not None:
             value = trial.intermediate_values[trial.last_step]
         if value is None or trial.system_attrs.get(_CONSTRAINTS, ()) is None:
-            return Outcome(math.nan, 0.0, point)
-        return Outcome(self._sign * value, _violation(trial.system_attrs), point)
+            return Ended(Outcome(math.nan, failure=Failure.EXCEPTION), params)
+        return Ended(Outcome(self._sign * value, _constraints(trial.system_attrs)), params)
 
 
 class _News:
@@ -314,11 +319,12 @@ class _News:
         return [trials[i] for i in places]
 
 
-def _violation(attributes: Mapping[str, Any]) -> float:
-    """By how much the constraints of a trial are violated, added up."""
-    constraints = list(attributes.get(_CONSTRAINTS) or [])
-    constraints += [v for name, v in attributes.items() if name.startswith(f"{_CONSTRAINTS}:")]
-    return math.fsum(max(float(v), 0.0) for v in constraints)
+def _constraints(attributes: Mapping[str, Any]) -> dict[str, float]:
+    """The constraints of a trial, by name where they have one."""
+    values = enumerate(attributes.get(_CONSTRAINTS) or [])
+    named = {str(i): float(value) for i, value in values}
+    prefix = f"{_CONSTRAINTS}:"
+    return named | {k.removeprefix(prefix): float(v) for k, v in attributes.items() if k.startswith(prefix)}
 
 
 def _between(trials: list[FrozenTrial], first: int, number: int) -> int:

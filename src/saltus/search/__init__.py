@@ -1,84 +1,64 @@
-"""Searches: where an optimizer gets its batches from, and what it tells their outcome.
+"""Searches: where an optimizer gets its proposals from, and what it tells their results.
 
-`Single` is one core with one treatment of integers, as in the paper. `Saltus` is the default: it composes
-runs, descents and restarts from small pieces, a file each.
+`Single` is one core with one treatment of integers, as in the paper. `Saltus` is the default: runs, descents
+and restarts, made of phases, a file each. Read `phase.py` first, then `schedule.py` and `restarts.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Protocol
 
 import numpy as np
 
-from .. import _serialize
 from .._checks import did_you_mean
 from .._typing import FloatArray
 from ..strategy import STRATEGIES as SINGLE
-from ..strategy import cmaes, dxnesic, scaled
-from ..strategy.leap import Boundary
-from .proposal import FOREIGN, LONE, Batch, Domain, Mask, Others, Point, Told
-from .restarts import Saltus
+from .memory import Memory
+from .phase import Phase
+from .proposal import Domain, Evaluated, Proposals, Results
+from .restarts import OPTIONAL, Saltus
 from .single_run import Single
-from .stopping import RunLog, Stop
+from .stopping import Stop
 
-__all__ = ["SAVED", "STRATEGIES", "Search", "begin", "mirrored"]
-__all__ += ["FOREIGN", "LONE", "Batch", "Domain", "Mask", "Others", "Point", "Told"]
+__all__ = ["STRATEGIES", "Domain", "Evaluated", "Memory", "Proposals", "Results", "Search", "Stop"]
+__all__ += ["begin", "checked_without", "mirrored"]
 
 STRATEGIES = ("saltus", *SINGLE)
-# what a state may hold besides plain data
-SAVED = _serialize.kinds(Point, RunLog, Boundary, dxnesic.State, scaled.State, cmaes.State)
 
 
 class Search(Protocol):
-    """Draw, then take the batch, then tell: in turns. `stop` is advice to restart."""
+    """Draw, propose, observe: in turns, one batch after the other. `stop` is advice to restart."""
 
     restarts: int
-    stop: Stop | None
+
+    @property
+    def stop(self) -> Stop | None:
+        """Why the current run should end, or None."""
 
     @property
     def population(self) -> int:
         """Candidates in a generation of the current run."""
 
+    @property
+    def phase(self) -> Phase:
+        """What the proposals are for at present."""
+
+    @property
+    def phases(self) -> int:
+        """The number of the present phase: how many have begun."""
+
     def draw(self, rng: np.random.Generator) -> None:
-        """What is random about the next batch."""
+        """Draw what is random about the next batch."""
 
-    def batch(self) -> Batch:
-        """The next points: the same ones as long as nothing is told or drawn."""
+    def propose(self) -> Proposals:
+        """The next points to be evaluated: the same ones as long as nothing is observed or drawn."""
 
-    def take(self, told: Told, rng: np.random.Generator) -> None:
-        """Learn from the outcome of the batch."""
+    def observe(self, results: Results, rng: np.random.Generator) -> None:
+        """Learn from the results of the batch, and go on to the next phase if this one is done."""
 
-    @property
-    def focus(self) -> object:
-        """What the batches are for at present: another object when that changes."""
-
-    def spare(self, k: int, rng: np.random.Generator) -> Batch | None:
-        """Asynchronously: further points, the k-th few, for who is free while the batch is on its way."""
-
-    def enough(self, told: Told, known: Mask, others: int) -> bool:
-        """Asynchronously: whether to take the batch with what is known of it and as many others."""
-
-    def take_some(
-        self, told: Told, known: Mask, others: Others, extra: np.random.Generator, rng: np.random.Generator
-    ) -> None:
-        """Asynchronously: learn from what is known of the batch and its spares, and from other points.
-
-        Integer coordinates of others may be NaN: then only their plateaus are known. What is random about
-        that is drawn from `extra`.
-        """
-
-    @property
-    def paired(self) -> bool:
-        """Asynchronously: whether candidates come in pairs, of which both sides are needed.
-
-        The halves of a batch are the two sides; spares come side by side.
-        """
-
-    def welcomes(self, plateaus: FloatArray) -> bool:
-        """Asynchronously: whether a point with these integers can be one of the others."""
-
-    def hear(self, point: Point) -> None:
-        """Asynchronously: the outcome of a point that is not welcome."""
+    def inject(self, point: Evaluated) -> None:
+        """A result that the phase cannot learn from: of an older phase, or of somebody else."""
 
     def restart(self, rng: np.random.Generator) -> None:
         """Begin another run."""
@@ -94,12 +74,19 @@ class Search(Protocol):
 
 
 def begin(
-    name: str, domain: Domain, population: int, margin: float | None, m: FloatArray, exact: bool
+    name: str,
+    domain: Domain,
+    memory: Memory,
+    population: int,
+    margin: float | None,
+    m: FloatArray,
+    exact: bool = False,
+    without: frozenset[str] = frozenset(),
 ) -> Search:
     """The search of that name, from N(m, I)."""
     if name == "saltus":
-        return Saltus(domain, population, margin, m, exact)
-    return Single(domain, SINGLE[name], population, margin, m, exact)
+        return Saltus(domain, memory, population, margin, m, exact, without)
+    return Single(domain, memory, SINGLE[name], population, margin, m, exact)
 
 
 def mirrored(name: str) -> bool:
@@ -107,6 +94,16 @@ def mirrored(name: str) -> bool:
     if name == "saltus":
         return True
     if isinstance(name, str) and name in SINGLE:
-        return bool(SINGLE[name].core.MIRRORED)
+        return SINGLE[name].mirrored
     hint = did_you_mean(name, STRATEGIES)
     raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {name!r}{hint}")
+
+
+def checked_without(without: Collection[str], strategy: str) -> frozenset[str]:
+    """Names of what is left out of a strategy, or a ValueError that lists what can be."""
+    known = OPTIONAL if strategy == "saltus" else ()
+    for name in [without] if isinstance(without, str) else without:
+        if name not in known:
+            which = ", ".join(map(repr, known)) or f"nothing of {strategy!r}"
+            raise ValueError(f"without takes {which}; got {name!r}{did_you_mean(name, known)}")
+    return frozenset([without] if isinstance(without, str) else without)

@@ -1,28 +1,29 @@
-"""Line search: each continuous variable over its whole range, for a better valley farther away."""
+"""Coordinate scan: each continuous variable over its whole range, for a better valley farther away."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .._typing import FloatArray
-from .phase import Piece, at_rest
-from .proposal import WORST, Batch, Domain, Key, Point, Told
+from ..order import WORST, Key
+from .phase import Phase
+from .proposal import Domain, Evaluated, Proposals, Results
 
 POINTS = 30  # over the range, stratified
 MINIMA = 3  # the best of them are refined ...
 HALVINGS = 4  # ... by that many halvings of the distance between points
 
 
-class Lines(Piece):
+class CoordinateScan(Phase):
     """A search along each continuous coordinate in turn, from a point."""
 
     saved = ("start", "best", "order", "places", "minima", "halvings", "done")
 
-    def __init__(self, domain: Domain, point: Point, rng: np.random.Generator) -> None:
+    def __init__(self, domain: Domain, point: Evaluated, rng: np.random.Generator) -> None:
         """The coordinates come in random order."""
         self.domain = domain
         self.best = self.start = point
-        self.order: list[int] = rng.permutation(domain.first).tolist()  # the first one is the current
+        self.order: list[int] = rng.permutation(domain.n_continuous).tolist()  # the first one is the current
         self.places: FloatArray | None = None  # on the line, from 0 to 1: what is to be evaluated next
         self.minima: list[tuple[Key, float]] = []  # with their places, while they are refined
         self.halvings = 0
@@ -33,25 +34,25 @@ class Lines(Piece):
         if self.places is None:
             self.places = (np.arange(POINTS) + rng.random(POINTS)) / POINTS
 
-    def batch(self) -> Batch:
+    def propose(self) -> Proposals:
         """Points along the current line."""
         if self.places is None:
-            raise RuntimeError("draw before batch")
+            raise RuntimeError("draw before propose")
         j = self.order[0]
-        rows = np.tile(self.best.x[: self.domain.first], (len(self.places), 1))
+        rows = np.tile(self.best.x[: self.domain.n_continuous], (len(self.places), 1))
         rows[:, j] = self.domain.low[j] + self.places * self.domain.span[j]
-        return self.domain.batch(rows, self.best.plateaus[None, :])
+        return self.domain.proposals(rows, self.best.plateaus[None, :])
 
-    def take(self, told: Told) -> None:
+    def observe(self, results: Results) -> None:
         """Refine the best minima; then go on with the next line."""
         places = self.places.tolist() if self.places is not None else []
-        found = [(told.key(i), t) for i, t in enumerate(places)]
+        found = [(results.key(i), t) for i, t in enumerate(places)]
         if self.halvings == 0:
             self.minima = _minima(found)
         else:
             pairs = zip(self.minima, found[::2], found[1::2], strict=True)
             self.minima = [min(three) for three in pairs]
-        best = told.best()
+        best = results.best()
         if best.key < self.best.key:  # it differs along this line alone: the line stays the same
             self.best = best
         if self.halvings < HALVINGS and self.minima:
@@ -65,10 +66,6 @@ class Lines(Piece):
 
     def _prepare(self) -> None:
         self.minima = [((violation, value), t) for (violation, value), t in self.minima]
-
-    def where(self) -> tuple[FloatArray, FloatArray]:
-        """At its best point."""
-        return at_rest(self.best)
 
 
 def _minima(found: list[tuple[Key, float]]) -> list[tuple[Key, float]]:

@@ -1,17 +1,17 @@
-"""Sweep: integers one at a time, every other value of each, until none is better."""
+"""Integer sweep: integers one at a time, every other value of each, until none is better."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .._typing import FloatArray
-from .phase import Piece, at_rest
-from .proposal import Batch, Domain, Mask, Others, Point, Told
+from .phase import Phase
+from .proposal import Domain, Evaluated, Proposals, Results
 
 ALL_VALUES = 16  # up to so many values all are tried; of more, those 1, 2, 4, ... plateaus away
 
 
-class Sweep(Piece):
+class IntegerSweep(Phase):
     """A descent over single integers from a point; the continuous variables stay as they are.
 
     A batch holds the values of as many integers as fit into a population, at least one. If one of
@@ -20,7 +20,7 @@ class Sweep(Piece):
 
     saved = ("start", "best", "population", "order", "queue", "done")
 
-    def __init__(self, domain: Domain, point: Point, population: int, rng: np.random.Generator) -> None:
+    def __init__(self, domain: Domain, point: Evaluated, population: int, rng: np.random.Generator) -> None:
         """The integers come in random order."""
         self.domain = domain
         self.best = self.start = point
@@ -29,19 +29,23 @@ class Sweep(Piece):
         self.queue: list[int] = list(self.order)  # integers still to be tried here
         self.done = not self.queue
 
-    def batch(self) -> Batch:
+    def propose(self) -> Proposals:
         """All other values of the next integers."""
+        return self._changed(self.queue[: self._count()])
+
+    def _count(self) -> int:
+        """How many integers fit into a population, at least one."""
         size = 0
         for count, j in enumerate(self.queue):
             size += len(self._values(j))
             if count and size > self.population:
-                return self._changed(self.queue[:count])
-        return self._changed(self.queue)
+                return count
+        return len(self.queue)
 
     def _values(self, j: int) -> list[float]:
         return other_values(float(self.best.plateaus[j]), float(self.domain.lattice.last[j]))
 
-    def _changed(self, integers: list[int]) -> Batch:
+    def _changed(self, integers: list[int]) -> Proposals:
         """All other values of these integers, one at a time."""
         rows: list[FloatArray] = []
         for j in integers:
@@ -49,41 +53,43 @@ class Sweep(Piece):
             changed = np.tile(self.best.plateaus, (len(values), 1))
             changed[:, j] = values
             rows.extend(changed)
-        return self.domain.batch(self.best.x[None, : self.domain.first], np.array(rows))
+        return self.domain.proposals(self.best.x[None, : self.domain.n_continuous], np.array(rows))
 
-    def spare(self, k: int, rng: np.random.Generator) -> Batch | None:
+    def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
         """The next integers: they would come anyway if nothing is better before."""
-        j = len(set(self._which(self.batch()))) + k
+        j = self._count() + k
         return self._changed([self.queue[j]]) if j < len(self.queue) else None
 
-    def enough(self, told: Told, known: Mask, others: int) -> bool:
+    def ready(self, results: Results) -> bool:
         """Everything, or anything that is better."""
-        better = known.any() and told.part(known).best().key < self.best.key
-        return bool(better or known.all())
+        if results.complete:
+            return True
+        known = results.known_part()
+        return len(known.values) > 0 and known.best().key < self.best.key
 
-    def take_some(self, told: Told, known: Mask, others: Others, rng: np.random.Generator) -> None:
-        """Integers of which not all values are known stay in line."""
-        changed = np.array(self._which(told.batch))
-        self.take(told.part(known))
-        self.queue += [j for j in dict.fromkeys(changed[~known].tolist()) if j not in self.queue]
+    def observe(self, results: Results) -> None:
+        """Move to the best value, if it is better than the present one."""
+        changed = self._which(results.points)
+        self._move(results.known_part())
+        if results.known is not None:  # integers of which not all values are known stay in line
+            unknown = (j for j, known in zip(changed, results.known.tolist(), strict=True) if not known)
+            self.queue += [j for j in dict.fromkeys(unknown) if j not in self.queue]
         self.done = not self.queue
 
-    def _which(self, batch: Batch) -> list[int]:
+    def _which(self, points: Proposals) -> list[int]:
         """The integer that each point changes."""
-        changed: list[int] = (batch.plateaus != self.best.plateaus).argmax(axis=1).tolist()
+        changed: list[int] = (points.plateaus != self.best.plateaus).argmax(axis=1).tolist()
         return changed
 
-    def take(self, told: Told) -> None:
-        """Move to the best value, if it is better than the present one."""
-        changed = self._which(told.batch)
-        first = told.first()
-        if not told.key(first) < self.best.key:
+    def _move(self, results: Results) -> None:
+        changed = self._which(results.points)
+        first = results.first()
+        if not results.key(first) < self.best.key:
             self.queue = [j for j in self.queue if j not in changed]
-            self.done = not self.queue
             return
         winner = changed[first]
-        better = {j for i, j in enumerate(changed) if told.key(i) < self.best.key}
-        self.best = told.point(first)
+        better = {j for i, j in enumerate(changed) if results.key(i) < self.best.key}
+        self.best = results.point(first)
         # what else was better most likely still is: those first, then what is left, then what was tried
         ahead = [j for j in self.queue if j in better and j != winner]
         left = [j for j in self.queue if j not in changed]
@@ -91,11 +97,6 @@ class Sweep(Piece):
             ahead.append(winner)  # not all of its values have been tried
         self.queue = ahead + left
         self.queue += [j for j in self.order if j not in self.queue and j != winner]
-        self.done = not self.queue
-
-    def where(self) -> tuple[FloatArray, FloatArray]:
-        """At its best point."""
-        return at_rest(self.best)
 
 
 def other_values(plateau: float, last: float) -> list[float]:

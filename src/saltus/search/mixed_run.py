@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import ndtr
 
 from .._typing import FloatArray
-from ..strategy import Integers, Leap, scaled
-from .gaussian import GaussianPiece
-from .proposal import Batch, Domain, Key, Told, nowhere
+from ..order import Key
+from ..strategy import Gaussian, GaussianState, Leap, MovingGaussian, Ranking, integers_of, scaled
+from ..strategy.late import embed_scaled
+from .gaussian_phase import GaussianPhase
+from .proposal import Domain, Results
 
 STILL = 5  # generations without a new integer vector, at least ...
 STILL_PER_VARIABLE = 5  # ... and so many evaluations for each variable besides, unless the Gaussian is sure
@@ -20,12 +23,12 @@ RECENT = 10  # generations over which the recent gain is measured ...
 HOPE = 10.0  # ... and how many times that gain a run may be away from its goal
 
 
-class MixedRun(GaussianPiece):
+class MixedRun(GaussianPhase):
     """One run of DX-NES-ICI with diagonal scaling, until its best integer vector stays the same."""
 
     saved = (
-        *("population", "margin", "exact", "goal", "first_sd"),
-        *("gaussian", "z", "best", "unchanged", "trail", "price", "done"),
+        *("population", "margin", "exact", "scaling", "goal", "first_sd"),
+        *("best", "unchanged", "trail", "price", "done"),
     )
 
     def __init__(
@@ -37,49 +40,56 @@ class MixedRun(GaussianPiece):
         sd: FloatArray | float,
         goal: Key | None = None,
         exact: bool = False,
+        scaling: bool = True,
     ) -> None:
-        """With a goal, the run also ends when it is unlikely to get there."""
+        """From N(m, sd^2). With a goal, the run also ends when it is unlikely to get there.
+
+        Without scaling the diagonal matrix stays as it is: the core is DX-NES-IC then.
+        """
         self.domain = domain
-        self.population, self.margin, self.exact = population, margin, exact
+        self.population, self.margin, self.exact, self.scaling = population, margin, exact, scaling
         self.goal = goal
-        self._constants()
-        self.gaussian = scaled.start(self.constants, m, self.integers, sd)
-        self.first_sd = self.gaussian.sigma
-        self.z = None
-        self.best = nowhere(domain)
+        self.gaussian = self._gaussian(m, sd)
+        self.first_sd = self.gaussian.state.sigma
+        self.best = domain.nowhere()
         # generations since the best integer vector changed (without integers: the best); -1: there is none
         self.unchanged = -1
-        self.trail = []
+        self.trail: list[float] = []  # the best value so far, after each of the last generations
         self.done = False
 
-    def _constants(self) -> None:
-        domain, population = self.domain, self.population
-        alpha = 1 / (domain.N * population) if self.margin is None else self.margin
-        self.integers = Integers(domain.first, domain.lattice, alpha, Leap(bias=True))
-        self.constants = self._constants_for(population)
-        self.patience = STILL + STILL_PER_VARIABLE * domain.N // population
+    def _gaussian(self, m: FloatArray, sd: FloatArray | float) -> MovingGaussian:
+        domain = self.domain
+        integers = integers_of(
+            domain.lattice, domain.n_continuous, self.population, self.margin, Leap(bias=True)
+        )
 
-    def _constants_for(self, population: int) -> scaled.Constants:
-        return scaled.constants(self.domain.N, population, exact=self.exact)
+        def constants(population: int) -> scaled.Constants:
+            c = scaled.constants(domain.N, population, exact=self.exact)
+            return c if self.scaling else replace(c, eta_D=0.0)
+
+        return Gaussian(
+            scaled,
+            embed_scaled,
+            integers,
+            self.population,
+            constants,
+            lambda c: scaled.start(c, m, integers, sd),
+        )
 
     def _prepare(self) -> None:
-        self._constants()
-        self._check_gaussian()
+        self.gaussian = self._gaussian(np.zeros(self.domain.N), 1.0)
 
-    def batch(self) -> Batch:
-        """The next generation."""
-        return self._batch(self._spread())
+    @property
+    def patience(self) -> int:
+        """Generations without a new integer vector after which the integers have settled."""
+        return STILL + STILL_PER_VARIABLE * self.domain.N // self.population
 
-    def _batch(self, x: FloatArray) -> Batch:
-        return Batch(x, self.domain.lattice.plateau(x[:, self.domain.first :]))
-
-    def welcomes(self, plateaus: FloatArray) -> bool:
+    def accepts(self, plateaus: FloatArray) -> bool:
         """Any point."""
         return True
 
-    def take(self, told: Told) -> None:
-        """Learn from a generation."""
-        found = self._learn(told)
+    def _after(self, results: Results, ranking: Ranking) -> None:
+        found = results.best()
         self.unchanged += 1
         if found.key < self.best.key or self.unchanged == 0:
             if not self.domain.lattice.size or not np.array_equal(found.plateaus, self.best.plateaus):
@@ -90,10 +100,10 @@ class MixedRun(GaussianPiece):
 
     def _settled(self) -> bool:
         if not self.domain.lattice.size:
-            return self.gaussian.sigma < LOCAL * self.first_sd or self.unchanged >= 10 * self.patience
+            return self.gaussian.state.sigma < LOCAL * self.first_sd or self.unchanged >= 10 * self.patience
         if self.unchanged >= self.patience:
             return True
-        return self.unchanged >= STILL and _uncertainty(self.domain, self.gaussian) < SURE
+        return self.unchanged >= STILL and _uncertainty(self.domain, self.gaussian.state) < SURE
 
     def hopeless(self) -> bool:
         """Whether the goal is out of reach at the pace of the last generations."""
@@ -107,21 +117,14 @@ class MixedRun(GaussianPiece):
 
     def conditional(self) -> FloatArray:
         """Covariance of the continuous coordinates, given the integers."""
-        C, n = self.gaussian.covariance, self.domain.first
+        C, n = self.gaussian.state.covariance, self.domain.n_continuous
         if n == len(C):
             return C
         return np.asarray(C[:n, :n] - C[:n, n:] @ np.linalg.solve(C[n:, n:], C[n:, :n]))
 
-    def where(self) -> tuple[FloatArray, FloatArray]:
-        """The Gaussian."""
-        return self.gaussian.m, self.gaussian.sd
 
-
-def _uncertainty(domain: Domain, g: scaled.State) -> float:
+def _uncertainty(domain: Domain, g: GaussianState) -> float:
     """Probability of each integer to differ from its mode, added up."""
-    m, sd = g.m[domain.first :], g.sd[domain.first :]
-    lattice = domain.lattice
-    mode = lattice.plateau(m)
-    low = np.where(mode > 0, lattice.threshold(np.maximum(mode - 1.0, 0.0)), -math.inf)
-    high = np.where(mode < lattice.last, lattice.threshold(np.minimum(mode, lattice.last - 1.0)), math.inf)
+    m, sd = g.m[domain.n_continuous :], g.sd[domain.n_continuous :]
+    low, high = domain.lattice.ends_of(domain.lattice.plateau(m))
     return float((ndtr((low - m) / sd) + ndtr((m - high) / sd)).sum())

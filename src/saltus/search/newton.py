@@ -13,9 +13,10 @@ import math
 import numpy as np
 
 from .. import _serialize
-from .._typing import FloatArray
-from .phase import Piece
-from .proposal import Batch, Domain, Key, Mask, Others, Point, Told
+from .._typing import FloatArray, Mask
+from ..order import Key
+from .phase import Phase
+from .proposal import Domain, Evaluated, Proposals, Results
 from .stopping import SMALLEST_SD
 
 FIRST_RADIUS = 4.0  # longest first step, in standard deviations
@@ -33,7 +34,7 @@ _TINY = 1e-300
 AUDIBLE = 1e4  # differences of curvature are at least so many rounding errors of the value
 
 
-class Newton(Piece):
+class Newton(Phase):
     """Steps to the minimum of a quadratic model, until it is reached or the model has failed.
 
     `failed` says that the function is not smooth here, or that something was violated or had no value:
@@ -46,18 +47,19 @@ class Newton(Piece):
         *("coarse", "borrowed", "crossing", "crossed", "failed", "done"),
     )
 
-    def __init__(self, domain: Domain, point: Point, covariance: FloatArray) -> None:
+    def __init__(self, domain: Domain, point: Evaluated, covariance: FloatArray) -> None:
         """The axes of the covariance are the coordinates t of the model: x = x_0 + basis t."""
         variances, axes = np.linalg.eigh(covariance)
         self.domain = domain
         self.basis = axes * np.sqrt(np.maximum(variances, SMALLEST_SD**2))
         self.hessian = np.zeros_like(self.basis)
         self.borrowed = False  # the Hessian is known from elsewhere
-        self.crossed = domain.first == 1 or domain.first > MOST_CROSSED  # its cross differences are known
+        n = domain.n_continuous
+        self.crossed = n == 1 or n > MOST_CROSSED  # its cross differences are known
         self._begin(point, FIRST_DIFFERENCES, FIRST_RADIUS)
 
-    def _begin(self, point: Point, differences: float, radius: float) -> None:
-        n = self.domain.first
+    def _begin(self, point: Evaluated, differences: float, radius: float) -> None:
+        n = self.domain.n_continuous
         self.coarse = True
         self.best = self.start = self.centre = point
         self.first_value = point.value
@@ -74,7 +76,7 @@ class Newton(Piece):
         self.sides, self.bends = np.zeros(n), np.zeros(n)  # ... with its values and second differences
         self.failed = self.done = False
 
-    def elsewhere(self, point: Point) -> Newton:
+    def elsewhere(self, point: Evaluated) -> Newton:
         """A search from another point that already knows the curvature; its value need not be known."""
         other = Newton.__new__(Newton)
         other.domain, other.basis, other.hessian = self.domain, self.basis, self.hessian.copy()
@@ -93,9 +95,9 @@ class Newton(Piece):
         """Whether the value of the trial point is known: at the beginning it mostly is."""
         return self.steps == 0 and math.isfinite(self.start.value)
 
-    def batch(self) -> Batch:
+    def propose(self) -> Proposals:
         """The trial point with differences around it, or cross differences."""
-        n = self.domain.first
+        n = self.domain.n_continuous
         if self.crossing:
             i, j = np.triu_indices(n, 1)
             arms = (self.basis * self.arms).T
@@ -104,40 +106,38 @@ class Newton(Piece):
             arms = (self.basis * self.h).T
             middle = np.zeros((0 if self._known else 1, n))
             rows = self.trial + np.concatenate((middle, arms, -arms))
-        return self.domain.batch(rows, self.start.plateaus[None, :])
+        return self.domain.proposals(rows, self.start.plateaus[None, :])
 
-    def enough(self, told: Told, known: Mask, others: int) -> bool:
+    def ready(self, results: Results) -> bool:
         """The trial point and one side of every axis, once the curvature is known."""
-        if self.crossing or self.steps == 0:
-            return super().enough(told, known, others)
-        n = len(self.h)
+        if results.known is None or self.crossing or self.steps == 0:
+            return results.complete
+        n, known = len(self.h), results.known
         return bool(known[0] and (known[1 : n + 1] | known[n + 1 :]).all())
 
-    def take_some(self, told: Told, known: Mask, others: Others, rng: np.random.Generator) -> None:
-        """A side that is not known follows from the one opposite and the curvature measured last."""
-        if not known.all():
-            n, values = len(self.h), told.values
-            opposite = np.concatenate((values[:1], values[n + 1 :], values[1 : n + 1]))
-            bend = np.concatenate(([0.0], np.tile(self.bends * self.h**2, 2)))
-            told = told._replace(values=np.where(known, values, 2 * values[0] - opposite + bend))
-        self._take(told, known)
-
-    def take(self, told: Told) -> None:
+    def observe(self, results: Results) -> None:
         """Build the model and take its step, or reject the last one."""
-        self._take(told, np.full(len(told.values), True))
-
-    def _take(self, told: Told, known: Mask) -> None:
-        found = told.part(known).best()
+        found = results.known_part().best()
         if not self.best.key <= found.key:  # also if the value of the first point is not known
             self.best = found
-        if not told.clean or self.start.violation > 0:
+        known = results.known
+        if known is not None and not known.all():
+            results = results._replace(values=self._completed(results.values, known))
+        if not results.clean or self.start.violation > 0:
             self._give_up()
             return
         with np.errstate(over="ignore", invalid="ignore"):  # of values near the end of all numbers
             if self.crossing:
-                self._cross(told.values)
+                self._cross(results.values)
             else:
-                self._probe(told, known)
+                self._probe(results, known)
+
+    def _completed(self, values: FloatArray, known: Mask) -> FloatArray:
+        """A side that is not known follows from the one opposite and the curvature measured last."""
+        n = len(self.h)
+        opposite = np.concatenate((values[:1], values[n + 1 :], values[1 : n + 1]))
+        bend = np.concatenate(([0.0], np.tile(self.bends * self.h**2, 2)))
+        return np.where(known, values, 2 * values[0] - opposite + bend)
 
     def _give_up(self) -> None:
         self.failed = self.done = True
@@ -151,14 +151,14 @@ class Newton(Piece):
         self.crossing, self.crossed = False, True
         self._propose()
 
-    def _probe(self, told: Told, evaluated: Mask) -> None:
+    def _probe(self, results: Results, evaluated: Mask | None) -> None:
         """Accept the best point of the batch as the new centre, or go back and look nearer."""
         n, known = len(self.h), self._known
-        values = np.concatenate(([self.start.value], told.values)) if known else told.values
+        values = np.concatenate(([self.start.value], results.values)) if known else results.values
         value, up, down = float(values[0]), values[1 : n + 1], values[n + 1 :]
         gradient = (up - down) / (2 * self.h)
         first = int(values.argmin())
-        if not evaluated.all():  # then the value of the trial point is not known from before
+        if evaluated is not None and not evaluated.all():  # then there is no value from before
             first = int(np.where(evaluated, values, math.inf).argmin())
         good = self.steps == 0 or GOOD[0] < (self.centre.value - value) / self.promised < GOOD[1]
         if self.steps == 1 and not good and self.crossed and not self.borrowed:
@@ -176,11 +176,11 @@ class Newton(Piece):
         if self.steps:
             self._learn(gradient)
         self.gradient = gradient
-        self.probed = self.start if known else told.point(0)
+        self.probed = self.start if known else results.point(0)
         self.sides, self.arms = up, self.h
         self.centre, self.offset = self.probed, np.zeros(n)
         if first:  # one of the sides is better than the middle: the model tells the gradient there
-            self.centre = told.point(first - known)
+            self.centre = results.point(first - known)
             self.offset[(first - 1) % n] = self.h[(first - 1) % n] * (1 if first <= n else -1)
         if self.steps == 0:
             self.first_value = value
@@ -244,13 +244,13 @@ class Newton(Piece):
 
     def where(self) -> tuple[FloatArray, FloatArray]:
         """At the trial point, with the length of the differences."""
-        n = self.domain.first
+        n = self.domain.n_continuous
         m, sd = self.start.x.copy(), np.zeros(self.domain.N)
         m[:n], sd[:n] = self.trial, np.sqrt(((self.basis * self.h) ** 2).sum(axis=1))
         return m, sd
 
     def _prepare(self) -> None:
-        n = self.domain.first
+        n = self.domain.n_continuous
         for name in ("h", "trial", "gradient", "offset", "step", "arms", "sides", "bends"):
             _serialize.shaped(getattr(self, name), (n,), name)
         for name in ("basis", "hessian"):

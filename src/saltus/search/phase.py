@@ -1,4 +1,13 @@
-"""What every piece of a search is: it offers batches until it is done, and it can be saved in between."""
+"""What every phase of a search is: it proposes points, observes their results, and says when it is done.
+
+The life of a batch: `draw` what is random about it, `propose` its points (the same ones until something is
+observed, so that a search can be saved in between), then `observe` their results. A generation, a mirrored
+pair, a stencil are a phase's own matter: whoever drives it sees proposals and results only.
+
+A driver that does not wait for whole batches asks `ready` whether the phase can go on with what is known so
+far, gives free workers `extra` proposals, and may pass on results of older batches where the phase `accepts`
+them. A phase that does not care leaves these three as they are.
+"""
 
 from __future__ import annotations
 
@@ -9,61 +18,55 @@ import numpy as np
 
 from .. import _serialize
 from .._typing import FloatArray
-from .proposal import Batch, Domain, Mask, Others, Point, Told
+from .proposal import Domain, Evaluated, Proposals, Results
 
 
-class Piece(ABC):
-    """A piece of a search; `best` is where it has got to.
+class Phase(ABC):
+    """A phase of a search.
 
     All that changes while it runs, and all that it was given but the domain, is listed in `saved`. The rest
     follows from it, in `_prepare`.
+
+    Attributes:
+        best: where it has got to.
+        done: whether it has nothing more to propose.
+        waits_for_pairs: whether it can learn from a mirrored candidate only together with its other side.
     """
 
     saved: ClassVar[tuple[str, ...]]
+    waits_for_pairs: bool = False
     domain: Domain
-    best: Point
+    best: Evaluated
     done: bool
 
-    def draw(self, rng: np.random.Generator) -> None:  # noqa: B027  # most pieces draw nothing
-        """What is random about the next batch."""
+    def draw(self, rng: np.random.Generator) -> None:  # noqa: B027  # most phases draw nothing
+        """Draw what is random about the next batch."""
 
     @abstractmethod
-    def batch(self) -> Batch:
-        """The next points to be evaluated, all at once."""
+    def propose(self) -> Proposals:
+        """The next points to be evaluated: a batch."""
 
     @abstractmethod
-    def take(self, told: Told) -> None:
-        """Learn from the outcome of the batch."""
+    def observe(self, results: Results) -> None:
+        """Learn from the results of the batch: incomplete ones only if the phase was `ready` for them."""
 
-    @abstractmethod
-    def where(self) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviations of where it is looking."""
+    def ready(self, results: Results) -> bool:
+        """Whether it can go on with what is known of the batch and of its extra proposals."""
+        return results.complete
 
-    def spare(self, k: int, rng: np.random.Generator) -> Batch | None:
-        """Asynchronously: further points, the k-th few, for who is free while the batch is on its way."""
+    def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
+        """Further proposals, the k-th few, for workers that are free before the batch is known; or None."""
         return None
 
-    def enough(self, told: Told, known: Mask, others: int) -> bool:
-        """Asynchronously: whether it can go on with what is known of the batch and of its spares.
-
-        `others` is how many points were told besides that it `welcomes`.
-        """
-        return bool(known.all())
-
-    def take_some(self, told: Told, known: Mask, others: Others, rng: np.random.Generator) -> None:
-        """Asynchronously: learn from what is known, when it is enough."""
-        self.take(told)
-
-    @property
-    def paired(self) -> bool:
-        """Whether candidates come in pairs, which it can learn from only when both sides are known."""
+    def accepts(self, plateaus: FloatArray) -> bool:
+        """Whether it can learn from a point with these integers that is not in its present batch."""
         return False
 
-    def welcomes(self, plateaus: FloatArray) -> bool:
-        """Asynchronously: whether a point with these integers, from elsewhere, can teach it something."""
-        return False
+    def where(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviations of where it is looking: its best point, unless it has a Gaussian."""
+        return self.best.x, np.zeros(len(self.best.x))
 
-    def _prepare(self) -> None:  # noqa: B027  # most pieces have nothing to prepare
+    def _prepare(self) -> None:  # noqa: B027  # most phases have nothing to prepare
         """Make what is not saved."""
 
     def state(self) -> dict[str, Any]:
@@ -72,7 +75,7 @@ class Piece(ABC):
 
     @classmethod
     def restored(cls, domain: Domain, state: dict[str, Any]) -> Self:
-        """The piece whose state this is."""
+        """The phase whose state this is."""
         if state.keys() != set(cls.saved):
             raise ValueError(f"state: {cls.__name__} has {', '.join(cls.saved)}, got {', '.join(state)}")
         self = cls.__new__(cls)
@@ -88,16 +91,7 @@ _POINTS = ("start", "best", "centre", "probed")
 
 def _checked(domain: Domain, name: str, value: Any) -> Any:
     if name in _POINTS:
-        if not isinstance(value, Point):
-            raise ValueError(f"state: {name} must be a point, got {type(value).__name__}")
-        _serialize.shaped(value.x, (domain.N,), name)
-        _serialize.shaped(value.plateaus, (domain.lattice.size,), name)
+        return _serialize.like(domain.nowhere(), value, name)
     if name == "goal" and value is not None:
-        violation, value = value
-        return (float(violation), float(value))
+        return _serialize.like((0.0, 0.0), value, name)
     return value
-
-
-def at_rest(point: Point) -> tuple[FloatArray, FloatArray]:
-    """Where a piece without a Gaussian is looking: at a point."""
-    return point.x, np.zeros(len(point.x))

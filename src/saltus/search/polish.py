@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray
+from ..order import WORST, Key
 from ..space.lattice import Lattice
-from ..strategy import Integers, Round, default_population, scaled
-from .gaussian import GaussianPiece
-from .proposal import WORST, Batch, Domain, Key, Point, Told
+from ..strategy import Gaussian, Integers, MovingGaussian, Ranking, Round, default_population, scaled
+from ..strategy.late import embed_scaled
+from .gaussian_phase import GaussianPhase
+from .proposal import Domain, Evaluated, Proposals, Results
 from .stopping import SAME_VALUE, SMALLEST_SD
 
 RATE = 0.45  # least learning rate of A: larger than in a mixed run, there are fewer variables
@@ -21,66 +23,63 @@ LONGEST = 100  # windows; while something is violated, values do not tell when t
 _NO_INTEGERS = Lattice([])
 
 
-class Polish(GaussianPiece):
+class Polish(GaussianPhase):
     """A run on the continuous variables from a point; coarse first, and to full depth if it is worth it."""
 
-    saved = ("goal", "start", "best", "gaussian", "z", "trail", "generations", "bests", "price", "done")
+    saved = ("goal", "start", "best", "trail", "generations", "bests", "price", "done")
+    # near the optimum the two sides of a pair are about equally good: so it knows that it is there
+    waits_for_pairs = True
 
-    def __init__(self, domain: Domain, point: Point, covariance: FloatArray, goal: Key | None = None) -> None:
+    def __init__(
+        self, domain: Domain, point: Evaluated, covariance: FloatArray, goal: Key | None = None
+    ) -> None:
         """Without a goal it is coarse; with one it goes on while it may reach that."""
         self.domain = domain
         self.goal = goal
         self.best = self.start = point
-        self._constants()
-        n = domain.first
         sd = np.sqrt(np.maximum(covariance.diagonal(), SMALLEST_SD**2))
         variances, axes = np.linalg.eigh(covariance / np.outer(sd, sd))
         A = axes * np.sqrt(np.maximum(variances, FLATTEST))
-        self.gaussian = scaled.start(self.constants, point.x[:n], self.integers, sd, A)
-        self.z = None
-        self.trail = []
+        self.gaussian = self._gaussian(sd, A)
+        self.trail: list[float] = []  # the best value so far, after each of the last generations
         self.generations = 0
         self.bests: list[float] = []  # of the last generations, each for itself
         self.done = False
 
-    def _constants(self) -> None:
-        n = self.domain.first
-        self.population = default_population(n)
-        self.integers = Integers(n, _NO_INTEGERS, 0.5, Round())
-        self.constants = self._constants_for(self.population)
-        self.window = 10 + 10 * n // self.population
-
-    def _constants_for(self, population: int) -> scaled.Constants:
-        return scaled.constants(self.domain.first, population, least_rate=RATE)
+    def _gaussian(self, sd: FloatArray | float, A: FloatArray | None) -> MovingGaussian:
+        n = self.domain.n_continuous
+        integers = Integers(n, _NO_INTEGERS, 0.5, Round())
+        return Gaussian(
+            scaled,
+            embed_scaled,
+            integers,
+            default_population(n),
+            lambda population: scaled.constants(n, population, least_rate=RATE),
+            lambda c: scaled.start(c, self.start.x[:n], integers, sd, A),
+        )
 
     def _prepare(self) -> None:
-        self._constants()
-        self._check_gaussian()
+        self.gaussian = self._gaussian(1.0, None)
+
+    @property
+    def window(self) -> int:
+        """Generations over which nothing must have changed before it ends."""
+        return 10 + 10 * self.domain.n_continuous // self.gaussian.size
 
     def deepen(self, goal: Key | None) -> None:
         """Go on where a coarse polish has stopped, as long as the goal, if there is one, may be reached."""
         self.goal = WORST if goal is None else goal
         self.done = False
 
-    def batch(self) -> Batch:
-        """The next generation."""
-        return self._batch(self._spread())
+    def _proposals(self, x: FloatArray) -> Proposals:
+        return self.domain.proposals(x, self.start.plateaus[None, :])
 
-    def _batch(self, x: FloatArray) -> Batch:
-        return self.domain.batch(x, self.start.plateaus[None, :])
-
-    @property
-    def paired(self) -> bool:
-        """Near the optimum, the two sides of a pair are about equally good: so it knows that it is there."""
-        return True
-
-    def welcomes(self, plateaus: FloatArray) -> bool:
+    def accepts(self, plateaus: FloatArray) -> bool:
         """Points with the same integers."""
         return bool(np.array_equal(plateaus, self.start.plateaus))
 
-    def take(self, told: Told) -> None:
-        """Learn from a generation."""
-        found = self._learn(told)
+    def _after(self, results: Results, ranking: Ranking) -> None:
+        found = results.best()
         if found.key < self.best.key:
             self.best = found
         self.generations += 1
@@ -89,7 +88,7 @@ class Polish(GaussianPiece):
         self.done = self.diverged or self._finished()
 
     def _finished(self) -> bool:
-        if self.gaussian.sd.max() < SMALLEST_SD:
+        if self.gaussian.state.sd.max() < SMALLEST_SD:
             return True
         if len(self.bests) == self.window:
             spread = max(self.bests) - min(self.bests)
@@ -107,7 +106,7 @@ class Polish(GaussianPiece):
 
     def where(self) -> tuple[FloatArray, FloatArray]:
         """The Gaussian, and the integers as they are."""
-        n = self.domain.first
+        n = self.domain.n_continuous
         m, sd = self.start.x.copy(), np.zeros(self.domain.N)
-        m[:n], sd[:n] = self.gaussian.m, self.gaussian.sd
+        m[:n], sd[:n] = self.gaussian.state.m, self.gaussian.state.sd
         return m, sd

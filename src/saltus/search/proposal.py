@@ -1,34 +1,33 @@
-"""What the pieces of a search share: points, batches of them, and the domain they live in.
+"""What the phases of a search share: points to be evaluated, points that were, and the domain they live in.
 
 Points are in the coordinates of a strategy: continuous ones first, integers last.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import FloatArray
+from .. import order
+from .._typing import FloatArray, Mask
+from ..order import WORST, Key
 from ..space.lattice import Lattice
+from ..strategy.late import Origins
 
-Mask = NDArray[np.bool_]
-Key = tuple[float, float]  # violation and value: the smaller, the better
-WORST: Key = (math.inf, math.inf)
 LONE, FOREIGN = -1, -2  # instead of the number of a pair
 
 
-class Batch(NamedTuple):
+class Proposals(NamedTuple):
     """Points to be evaluated: coordinates, one row each, and the plateaus of the integer ones."""
 
     x: FloatArray
     plateaus: FloatArray
 
 
-class Point(NamedTuple):
+class Evaluated(NamedTuple):
     """A point that was evaluated."""
 
     x: FloatArray
@@ -38,111 +37,115 @@ class Point(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """What it is compared by."""
+        """What it is compared by (`order.key`)."""
         return (self.violation, self.value)
 
 
-def nowhere(domain: Domain) -> Point:
-    """What has been found before anything was told."""
-    return Point(np.zeros(domain.N), np.zeros(domain.lattice.size), *WORST)
+class Late(NamedTuple):
+    """Results of points that are not in the present batch, which the phase can learn from all the same.
+
+    Attributes:
+        results: the points, sorted by id.
+        pairs: for each known point of the batch and then for each of these the number of its mirrored pair:
+        the
+            same for both sides, LONE without a mirror image, FOREIGN for a point that somebody else has
+            chosen.
+        rng: for what is random about learning from them.
+    """
+
+    results: Results
+    pairs: NDArray[np.int64]
+    rng: np.random.Generator
 
 
-class Told(NamedTuple):
-    """The outcome of a batch."""
+class Results(NamedTuple):
+    """What is known of a batch of proposals.
 
-    batch: Batch
+    Mostly everything: then `known` and `late` are None and the rows are those of the batch. A search that
+    does not wait may be told of some of its proposals, of extra ones that were asked besides, and of others.
+    """
+
+    points: Proposals
     values: FloatArray
     violations: FloatArray | None  # None: nothing is violated
+    known: Mask | None = None  # which rows have an outcome; None: all of them
+    late: Late | None = None
 
     def key(self, i: int) -> Key:
-        """What point i is compared by; an evaluation that failed is worst."""
-        value = float(self.values[i])
-        violation = 0.0 if self.violations is None else float(self.violations[i])
-        known = math.isfinite(violation) if violation > 0.0 else math.isfinite(value)
-        return (violation, value if math.isfinite(value) else math.inf) if known else WORST
+        """What point i is compared by."""
+        return order.key(float(self.values[i]), 0.0 if self.violations is None else float(self.violations[i]))
 
-    def point(self, i: int) -> Point:
+    def point(self, i: int) -> Evaluated:
         """One of the points."""
-        return Point(self.batch.x[i], self.batch.plateaus[i], *self.key(i))
+        return Evaluated(self.points.x[i], self.points.plateaus[i], *self.key(i))
 
     def first(self) -> int:
         """The place of the best; of equals the first."""
-        if self.violations is None:
-            return int(np.where(np.isfinite(self.values), self.values, math.inf).argmin())
-        return min(range(len(self.values)), key=self.key)
+        return order.first(self.values, self.violations)
 
-    def best(self) -> Point:
+    def best(self) -> Evaluated:
         """The best point."""
         return self.point(self.first())
 
-    def part(self, rows: slice | Mask | NDArray[np.intp]) -> Told:
-        """The outcome of some of the points."""
+    def part(self, rows: slice | Mask | NDArray[np.intp]) -> Results:
+        """The results of some of the points."""
         violations = None if self.violations is None else self.violations[rows]
-        return Told(Batch(self.batch.x[rows], self.batch.plateaus[rows]), self.values[rows], violations)
+        return Results(
+            Proposals(self.points.x[rows], self.points.plateaus[rows]), self.values[rows], violations
+        )
 
-    def beside(self, other: Told) -> Told:
-        """Both outcomes, one after the other."""
-        violations = None
-        if self.violations is not None or other.violations is not None:
-            violations = np.concatenate([_or_zero(told) for told in (self, other)])
-        batch = Batch(*(np.concatenate(both) for both in zip(self.batch, other.batch, strict=True)))
-        return Told(batch, np.concatenate((self.values, other.values)), violations)
+    def known_part(self) -> Results:
+        """What is known of the batch, without anything from elsewhere."""
+        return self if self.known is None else self.part(self.known)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every point that was asked has an outcome."""
+        return self.known is None or bool(self.known.all())
+
+    @property
+    def told(self) -> int:
+        """How many outcomes there are, late ones included."""
+        late = 0 if self.late is None else len(self.late.results.values)
+        return late + (len(self.values) if self.known is None else int(np.count_nonzero(self.known)))
 
     @property
     def clean(self) -> bool:
         """Whether every point has a value and violates nothing."""
         return self.violations is None and bool(np.isfinite(self.values).all())
 
-
-class Others(NamedTuple):
-    """The outcome of points that are not in the present batch, and which of all points are pairs.
-
-    `pairs` has a number for each known point of the batch and then for each of these: the same for both sides
-    of a pair, LONE for a point without a mirror image, and FOREIGN for one that somebody else has chosen.
-    """
-
-    told: Told
-    pairs: NDArray[np.int64]
-
-    def none_but(self, known: Mask, size: int) -> bool:
-        """Whether all that is known is one whole batch of this size."""
-        return bool(known.all()) and len(known) == size and not len(self.told.values)
-
-    def arranged(self, told: Told, known: Mask) -> Arranged:
-        """All that is known: one side of each pair, the other side, and the rest."""
-        lone, foreign = (np.flatnonzero(self.pairs == kind) for kind in (LONE, FOREIGN))
-        sides = np.flatnonzero(self.pairs >= 0)
-        sides = sides[np.argsort(self.pairs[sides], kind="stable")]
-        order = np.concatenate((sides[::2], sides[1::2], lone, foreign))
-        own = int(np.count_nonzero(lone < np.count_nonzero(known)))
-        return Arranged(told.part(known).beside(self.told).part(order), len(sides) // 2, own, len(foreign))
+    def arranged(self) -> tuple[Results, Origins]:
+        """All that is known, in the order of `Origins`: sides of pairs, their other sides, the rest."""
+        own = self.known_part()
+        if self.late is None:
+            return own, Origins(0, len(own.values), 0)
+        pairs, everything = self.late.pairs, _joined(own, self.late.results)
+        lone, foreign = (np.flatnonzero(pairs == kind) for kind in (LONE, FOREIGN))
+        sides = np.flatnonzero(pairs >= 0)
+        sides = sides[np.argsort(pairs[sides], kind="stable")]
+        rows = np.concatenate((sides[::2], sides[1::2], lone, foreign))
+        drawn_now = int(np.count_nonzero(lone < len(own.values)))
+        return everything.part(rows), Origins(len(sides) // 2, drawn_now, len(foreign))
 
 
-class Arranged(NamedTuple):
-    """Outcomes of one side of so many pairs, of their other side, and of lone points.
-
-    Of the lone points the first `own` are of the batch, and the last `foreign` somebody else has chosen.
-    """
-
-    told: Told
-    pairs: int
-    own: int
-    foreign: int
-
-
-def _or_zero(told: Told) -> FloatArray:
-    return np.zeros(len(told.values)) if told.violations is None else told.violations
+def _joined(a: Results, b: Results) -> Results:
+    violations = None
+    if a.violations is not None or b.violations is not None:
+        zeros = (np.zeros(len(r.values)) if r.violations is None else r.violations for r in (a, b))
+        violations = np.concatenate(list(zeros))
+    points = Proposals(*(np.concatenate(both) for both in zip(a.points, b.points, strict=True)))
+    return Results(points, np.concatenate((a.values, b.values)), violations)
 
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The coordinates of a search: `first` continuous ones, then the integers, and where they end.
+    """The coordinates of a search: `n_continuous` continuous ones, then the integers, and where they end.
 
     `low` and `high` are the ends of each range; where a variable has no bound, they are as far from the first
     mean as the ends of a range would be, in standard deviations.
     """
 
-    first: int
+    n_continuous: int
     lattice: Lattice
     low: FloatArray
     high: FloatArray
@@ -157,19 +160,24 @@ class Domain:
         """Length of each range."""
         return self.high - self.low
 
-    def whole(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
+    def nowhere(self) -> Evaluated:
+        """What has been found before anything was evaluated."""
+        return Evaluated(np.zeros(self.N), np.zeros(self.lattice.size), *WORST)
+
+    def with_values(self, points: Proposals) -> Proposals:
         """Points with values for the integer coordinates that are not known (NaN)."""
+        x, plateaus = points
         unknown = np.isnan(x)
         if not unknown.any():
-            return x
+            return points
         values = np.zeros_like(x)
-        values[..., self.first :] = self.lattice.value(plateaus)
-        return np.where(unknown, values, x)
+        values[..., self.n_continuous :] = self.lattice.value(plateaus)
+        return Proposals(np.where(unknown, values, x), plateaus)
 
-    def batch(self, continuous: FloatArray, plateaus: FloatArray) -> Batch:
+    def proposals(self, continuous: FloatArray, plateaus: FloatArray) -> Proposals:
         """Points from the two kinds of coordinates; either may be one row for all."""
         count = max(len(continuous), len(plateaus))
         x = np.empty((count, self.N))
-        x[:, : self.first] = continuous
-        x[:, self.first :] = self.lattice.value(plateaus)
-        return Batch(x, np.broadcast_to(plateaus, (count, self.lattice.size)))
+        x[:, : self.n_continuous] = continuous
+        x[:, self.n_continuous :] = self.lattice.value(plateaus)
+        return Proposals(x, np.broadcast_to(plateaus, (count, self.lattice.size)))

@@ -12,23 +12,28 @@ from typing import Any
 
 import numpy as np
 
+from .. import _serialize
 from .._typing import FloatArray
-from .coordinate_scan import Lines
+from .coordinate_scan import CoordinateScan
+from .memory import Memory
 from .mixed_run import MixedRun
-from .phase import Piece
-from .proposal import Batch, Domain, Mask, Others, Point, Told
+from .phase import Phase
+from .proposal import Domain, Evaluated, Proposals, Results
 from .schedule import Descent
 from .stopping import Stop
 
 GLOBAL_SHARE = 0.4  # evaluations of global runs, relative to local ones ...
 PER_FAILURE = 0.1  # ... and how much more for each local run that has failed since the last success
-LINES_SHARE = 0.4  # probability of a line search at the incumbent, instead of a local run
+SCAN_SHARE = 0.4  # probability of a coordinate scan at the incumbent, instead of a local run
 WITHIN = 0.2  # global runs start this share of the range away from its ends
 LOCAL_SHARES = (0.01, 0.1)  # first standard deviation of a local run: continuous, relative to the range ...
 LOCAL_CELLS = (0.3, 1.0)  # ... and integers, relative to a plateau, ...
 LOCAL_INTEGERS = 0.1  # ... or this part of the continuous one's share of the range, if that is more
 
 KINDS = ("small", "large", "local")  # global with the default population, global with a larger one, local
+
+# what can be left out, to see what it is worth (`experiments.ablation`)
+OPTIONAL = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
 
 
 class Saltus:
@@ -37,92 +42,80 @@ class Saltus:
     def __init__(
         self,
         domain: Domain,
+        memory: Memory,
         population: int,
         margin: float | None,
         m: FloatArray,
         exact: bool = False,
         without: frozenset[str] = frozenset(),
     ) -> None:
-        """Begin with a run from N(m, I)."""
-        self.domain = domain
+        """Begin with a run from N(m, I); `without` are names of `OPTIONAL`."""
+        self.domain, self.memory = domain, memory
         self.default = self.large = population
         self.margin, self.exact, self.without = margin, exact, without
-        self.incumbent: Point | None = None  # the best end of a descent
-        self.stray: Point | None = None  # asynchronously: the best that came too late for its batch
+        self.incumbent: Evaluated | None = None  # the best end of a descent
+        self.stray: Evaluated | None = None  # the best that no phase of this descent has learnt from
         self.spent = dict.fromkeys(KINDS, 0)  # evaluations
         self.kind = "small"
         self.failures = 0  # local runs in a row that found nothing better
         self.restarts = 0
+        self.phases = 0  # how many have begun
         self.stop: Stop | None = None
-        self.descent = self._descent(MixedRun(domain, population, margin, m, 1.0, exact=exact))
+        self._begin(self._run(m, 1.0))
 
-    def _descent(self, first: MixedRun | Lines, covariance: FloatArray | None = None) -> Descent:
+    def _run(
+        self, m: FloatArray, sd: FloatArray | float, goal: Evaluated | None = None, population: int = 0
+    ) -> MixedRun:
+        return MixedRun(
+            self.domain,
+            population or self.default,
+            self.margin,
+            m,
+            sd,
+            None if goal is None else goal.key,
+            self.exact,
+            scaling="scaling" not in self.without,
+        )
+
+    def _begin(self, first: MixedRun | CoordinateScan, covariance: FloatArray | None = None) -> None:
         goal = None if self.incumbent is None else self.incumbent.key
-        return Descent(self.domain, self.default, first, goal, covariance, self.without)
+        self.descent = Descent(self.domain, self.default, first, goal, covariance, self.without)
+        self.phases += 1
+
+    @property
+    def phase(self) -> Phase:
+        """The present phase."""
+        return self.descent.phase
 
     def draw(self, rng: np.random.Generator) -> None:
-        """What is random about the next batch; after the end of a descent, the next one begins."""
-        if self.stop is not None:
-            self.restart(rng)
-        self.descent.piece.draw(rng)
+        """Draw what is random about the next batch."""
+        self.phase.draw(rng)
 
-    def batch(self) -> Batch:
+    def propose(self) -> Proposals:
         """The next points to be evaluated."""
-        return self.descent.piece.batch()
+        return self.phase.propose()
 
-    def take(self, told: Told, rng: np.random.Generator) -> None:
-        """Learn from the outcome of the batch."""
-        self.descent.piece.take(told)
-        self._advance(len(told.values), rng)
-
-    def _advance(self, evaluations: int, rng: np.random.Generator) -> None:
-        self.spent[self.kind] += evaluations
-        self.descent.advance(rng)
+    def observe(self, results: Results, rng: np.random.Generator) -> None:
+        """Learn from the results of the batch, and go on to the next phase if this one is done."""
+        self.phase.observe(results)
+        self.spent[self.kind] += results.told
+        self.phases += self.descent.advance(rng)
         if self.descent.over:
-            self._note(self.descent.piece.best)
+            self._end(self.phase.best)
 
-    @property
-    def focus(self) -> Piece:
-        """What the batches are for at present."""
-        return self.descent.piece
-
-    def spare(self, k: int, rng: np.random.Generator) -> Batch | None:
-        """Further points beside the batch."""
-        return self.focus.spare(k, rng)
-
-    def enough(self, told: Told, known: Mask, others: int) -> bool:
-        """Whether the batch can be taken with what is known of it and as many others."""
-        return self.focus.enough(told, known, others)
-
-    def take_some(
-        self, told: Told, known: Mask, others: Others, extra: np.random.Generator, rng: np.random.Generator
-    ) -> None:
-        """Learn from what is known."""
-        self.focus.take_some(told, known, others, extra)
-        self._advance(int(np.count_nonzero(known)) + len(others.told.values), rng)
-
-    @property
-    def paired(self) -> bool:
-        """Whether candidates come in pairs at present."""
-        return self.focus.paired
-
-    def welcomes(self, plateaus: FloatArray) -> bool:
-        """Whether a point of another batch, or of nobody's, can be one of the others."""
-        return self.focus.welcomes(plateaus)
-
-    def hear(self, point: Point) -> None:
-        """A point that is not welcome: it may be the best all the same."""
+    def inject(self, point: Evaluated) -> None:
+        """A result that no phase can learn from; it may still become the incumbent."""
         self.spent[self.kind] += 1
         if self.stray is None or point.key < self.stray.key:
-            self.stray = point._replace(x=self.domain.whole(point.x, point.plateaus))
+            x, plateaus = self.domain.with_values(Proposals(point.x, point.plateaus))
+            self.stray = point._replace(x=x, plateaus=plateaus)
 
-    def _note(self, point: Point) -> None:
-        """A descent is over, at this point; a better one may have come from elsewhere meanwhile."""
+    def _end(self, point: Evaluated) -> None:
+        """The descent is over, at this point; a better one may have come from elsewhere meanwhile."""
         if self.stray is not None and self.stray.key < point.key:
             point = self.stray
         self.stray = None
-        before = self.incumbent
-        better = before is None or point.key < before.key
+        better = self.incumbent is None or point.key < self.incumbent.key
         if better:
             self.incumbent = point
         if self.kind == "local":
@@ -130,50 +123,54 @@ class Saltus:
         self.stop = Stop.CONVERGED
         if point.violation == math.inf:
             self.stop = Stop.INFEASIBLE
-        elif isinstance(self.descent.piece, MixedRun) and self.descent.piece.diverged:
+        elif isinstance(self.phase, MixedRun) and self.phase.diverged:
             self.stop = Stop.DIVERGED
 
     def restart(self, rng: np.random.Generator) -> None:
         """Begin the next run: a global or a local one."""
         if not self.descent.over:
-            self._note(self.descent.piece.best)
+            self._end(self.phase.best)
         self.stop = None
         self.restarts += 1
-        everywhere = self.spent["small"] + self.spent["large"]
-        share = GLOBAL_SHARE * (1 + PER_FAILURE * self.failures)
         incumbent = self.incumbent
-        if everywhere <= share * self.spent["local"] or incumbent is None or incumbent.violation == math.inf:
-            self.descent = self._descent(self._global(rng))
+        if incumbent is None or incumbent.violation == math.inf or self._go_global():
+            self._begin(self._global(rng))
             return
         self.kind = "local"
-        lines = "lines" not in self.without and self.descent.covariance is not None
-        if lines and rng.random() < LINES_SHARE:
-            first = Lines(self.domain, incumbent, rng)
-            self.descent = self._descent(first, self.descent.covariance)
+        covariance = self.descent.covariance
+        if "scan" not in self.without and covariance is not None and rng.random() < SCAN_SHARE:
+            self._begin(CoordinateScan(self.domain, incumbent, rng), covariance)
         else:
-            self.descent = self._descent(self._local(incumbent, rng))
+            self._begin(self._local(incumbent, rng))
+
+    def _go_global(self) -> bool:
+        """Whether global runs have had less than their share."""
+        if "local runs" in self.without or "global runs" in self.without:
+            return "local runs" in self.without
+        share = GLOBAL_SHARE * (1 + PER_FAILURE * self.failures)
+        return self.spent["small"] + self.spent["large"] <= share * self.spent["local"]
 
     def _global(self, rng: np.random.Generator) -> MixedRun:
         """A run from anywhere, with the default population or a larger one, whichever has had less."""
         domain = self.domain
         m = domain.low + domain.span * rng.uniform(WITHIN, 1 - WITHIN, domain.N)
-        population = self.default
-        self.kind = "small"
-        if self.spent["small"] >= self.spent["large"]:
+        if self.spent["small"] < self.spent["large"]:
+            self.kind = "small"
+        else:
+            self.kind = "large"
             self.large *= 2
-            self.kind, population = "large", self.large
-        return MixedRun(domain, population, self.margin, m, 1.0, exact=self.exact)
+        return self._run(m, 1.0, population=self.population)
 
-    def _local(self, incumbent: Point, rng: np.random.Generator) -> MixedRun:
+    def _local(self, incumbent: Evaluated, rng: np.random.Generator) -> MixedRun:
         """A run from the incumbent with small steps, as long as it may get below it."""
-        domain, n = self.domain, self.domain.first
+        domain, n = self.domain, self.domain.n_continuous
         share, cells = (math.exp(rng.uniform(*np.log(ends))) for ends in (LOCAL_SHARES, LOCAL_CELLS))
         sd = share * domain.span
         plateaus = domain.span[n:] / (domain.lattice.last + 1)
         sd[n:] = np.maximum(LOCAL_INTEGERS * sd[n:], cells * plateaus)
         m = incumbent.x.copy()
         m[n:] = domain.lattice.value(incumbent.plateaus)
-        return MixedRun(domain, self.default, self.margin, m, sd, incumbent.key, self.exact)
+        return self._run(m, sd, incumbent)
 
     @property
     def population(self) -> int:
@@ -182,28 +179,24 @@ class Saltus:
 
     def where(self) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviations of where the search is looking."""
-        return self.descent.piece.where()
+        return self.phase.where()
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs, for `_serialize.pack`."""
-        return {
-            "default": self.default,
-            "large": self.large,
-            "incumbent": self.incumbent,
-            "stray": self.stray,
-            "spent": self.spent,
-            "kind": self.kind,
-            "failures": self.failures,
-            "restarts": self.restarts,
+        names = ("default", "large", "incumbent", "stray", "spent", "kind", "failures", "restarts", "phases")
+        return {name: getattr(self, name) for name in names} | {
             "stop": None if self.stop is None else self.stop.name,
             "descent": self.descent.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on as the search whose state this is."""
-        for name in ("default", "large", "failures", "restarts"):
+        for name in ("default", "large", "failures", "restarts", "phases"):
             setattr(self, name, int(state[name]))
-        self.incumbent, self.stray = state["incumbent"], state.get("stray")
+        nowhere = self.domain.nowhere()
+        for name in ("incumbent", "stray"):
+            point = state[name]
+            setattr(self, name, None if point is None else _serialize.like(nowhere, point, name))
         self.kind = {kind: kind for kind in KINDS}[state["kind"]]
         self.spent = {kind: int(state["spent"][kind]) for kind in KINDS}
         self.stop = None if state["stop"] is None else Stop[state["stop"]]

@@ -1,11 +1,13 @@
-"""Descent: what follows a mixed run, from its best point to the bottom of the valley.
+"""Schedule: which phase follows which, from the start of a run to the bottom of its valley.
 
-    mixed run -> coarse -> sweep -> neighbours -> deep -> lines
+    mixed run -> coarse -> sweep -> neighbours -> deep -> scan
                    ^_________|  better: coarse again        |
                    ^________________________________________|  better: again, once
 
-Coarse and deep are the continuous variables alone, by Newton steps, or by a Gaussian where those fail.
-Only what is better than the goal (the best point of all runs before) is worth what comes after the sweep.
+Coarse and deep are the continuous variables alone: by Newton steps, or by the polish, a Gaussian, where those
+fail. Only what is better than the goal (the best point of all runs before) is worth what comes after the
+sweep. `Descent._following` is this diagram as code. Every phase but the mixed run can be left out by its name
+in `without`.
 """
 
 from __future__ import annotations
@@ -15,146 +17,155 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray
-from .coordinate_scan import Lines
-from .integer_neighbours import Neighbours, affordable
-from .integer_sweep import Sweep
+from ..order import Key
+from .coordinate_scan import CoordinateScan
+from .integer_neighbours import IntegerNeighbours, affordable
+from .integer_sweep import IntegerSweep
 from .mixed_run import MixedRun
 from .newton import Newton
-from .phase import Piece
+from .phase import Phase
 from .polish import Polish
-from .proposal import Domain, Key, Point
+from .proposal import Domain, Evaluated
 
-PIECES: dict[str, type[Piece]] = {
-    piece.__name__: piece for piece in (MixedRun, Newton, Polish, Sweep, Neighbours, Lines)
+PHASES: dict[str, type[Phase]] = {
+    phase.__name__: phase
+    for phase in (MixedRun, Newton, Polish, IntegerSweep, IntegerNeighbours, CoordinateScan)
 }
 
 
 class Descent:
-    """A run and its descent: the piece that is on, and which one comes next.
-
-    Any of the pieces named in `without` is left out (`experiments.ablation`).
-    """
+    """A run and its descent: the phase that is on, and which one comes next."""
 
     def __init__(
         self,
         domain: Domain,
         population: int,
-        first: MixedRun | Lines,
+        first: MixedRun | CoordinateScan,
         goal: Key | None,
         covariance: FloatArray | None = None,
         without: frozenset[str] = frozenset(),
     ) -> None:
-        """Begin with a run, or with a line search at a point of which the covariance is known."""
+        """Begin with a run, or with a scan at a point of which the covariance is known."""
         self.domain = domain
         self.population = population
         self.goal = goal
         self.without = without
-        self.piece: Piece = first
+        self.phase: Phase = first
         self.covariance = covariance
         self.smooth: Newton | Polish | None = None  # the coarse search, which a deep one continues
-        self.lined = isinstance(first, Lines)  # the line search has been
+        self.scanned = isinstance(first, CoordinateScan)
         self.deep = False
         self.over = False
 
-    def advance(self, rng: np.random.Generator) -> None:
-        """Go on to the next piece, if the present one is done."""
-        while self.piece.done and not self.over:
+    def advance(self, rng: np.random.Generator) -> int:
+        """Go on to the next phase, if the present one is done; how many phases have begun."""
+        begun = 0
+        while self.phase.done and not self.over:
             following = self._following(rng)
             if following is None:
                 self.over = True
             else:
-                self.piece = following
+                begun += following is not self.phase  # a deep search may go on where a coarse one was
+                self.phase = following
+        return begun
 
-    def _following(self, rng: np.random.Generator) -> Piece | None:
-        piece, domain = self.piece, self.domain
-        point = piece.best
-        if isinstance(piece, MixedRun):
-            if piece.diverged or piece.hopeless():
-                return None
-            if not domain.first:
-                return self._sweep(point, rng)
-            self.covariance = piece.conditional()
-            return self._coarse(point)
-        if isinstance(piece, Newton) and piece.failed:
-            self.smooth = Polish(domain, point, self._covariance)
-            if self.deep:
-                self.smooth.deepen(self.goal)
-            return self.smooth
-        if isinstance(piece, Newton | Polish):
-            if self.deep:
-                return self._lines(point, rng)
-            return self._sweep(point, rng) or self._below(point, rng)
-        improved = point.key < piece.start.key  # type: ignore[attr-defined]  # all that are left have a start
-        if isinstance(piece, Sweep):
-            if improved and domain.first:
+    def _following(self, rng: np.random.Generator) -> Phase | None:
+        """The phase after the present one, which is done; None: the descent is over."""
+        point = self.phase.best
+        match self.phase:
+            case MixedRun() as run:
+                if run.diverged or run.hopeless():
+                    return None
+                if not self.domain.n_continuous:
+                    return self._sweep(point, rng)
+                self.covariance = run.conditional()
                 return self._coarse(point)
-            return self._neighbours(piece.best) or self._below(point, rng)
-        if isinstance(piece, Neighbours):
-            if improved:
-                self.smooth = piece.winner
-                return Neighbours(domain, piece.winner)
-            return self._below(point, rng)
-        return self._coarse(point) if improved else None  # after the lines
+            case Newton(failed=True):
+                return self._polish(point)
+            case Newton() | Polish():
+                if self.deep:
+                    return self._scan(point, rng)
+                return self._sweep(point, rng) or self._deep(point, rng)
+            case IntegerSweep(start=start):
+                if point.key < start.key and self.domain.n_continuous:
+                    return self._coarse(point)
+                return self._neighbours(point) or self._deep(point, rng)
+            case IntegerNeighbours(start=start, winner=winner):
+                if point.key < start.key:
+                    self.smooth = winner
+                    return IntegerNeighbours(self.domain, winner)
+                return self._deep(point, rng)
+            case CoordinateScan(start=start):
+                return self._coarse(point) if point.key < start.key else None
+        raise TypeError(f"{type(self.phase).__name__} has no place in the schedule")
 
     @property
-    def _covariance(self) -> FloatArray:
+    def _conditional(self) -> FloatArray:
         if self.covariance is None:
             raise RuntimeError("a descent in continuous variables needs their covariance")
         return self.covariance
 
-    def _worth_it(self, point: Point) -> bool:
+    def _worth_it(self, point: Evaluated) -> bool:
         return self.goal is None or point.key < self.goal
 
-    def _coarse(self, point: Point) -> Piece:
+    def _coarse(self, point: Evaluated) -> Phase:
         self.deep = False
         if "newton" in self.without:
-            self.smooth = Polish(self.domain, point, self._covariance)
-        else:
-            self.smooth = Newton(self.domain, point, self._covariance)
+            return self._polish(point)
+        self.smooth = Newton(self.domain, point, self._conditional)
         return self.smooth
 
-    def _sweep(self, point: Point, rng: np.random.Generator) -> Piece | None:
+    def _polish(self, point: Evaluated) -> Phase:
+        self.smooth = Polish(self.domain, point, self._conditional)
+        if self.deep:
+            self.smooth.deepen(self.goal)
+        return self.smooth
+
+    def _sweep(self, point: Evaluated, rng: np.random.Generator) -> Phase | None:
         if not self.domain.lattice.size or "sweep" in self.without:
             return None
-        return Sweep(self.domain, point, self.population, rng)
+        return IntegerSweep(self.domain, point, self.population, rng)
 
-    def _neighbours(self, point: Point) -> Piece | None:
+    def _neighbours(self, point: Evaluated) -> Phase | None:
         """Around a smooth valley that is worth it, if there is one, and if it is not too dear."""
         smooth = self.smooth
         if not isinstance(smooth, Newton) or smooth.failed or smooth.steps == 0:
             return None
         if "neighbours" in self.without or not self._worth_it(point) or not affordable(self.domain):
             return None
-        return Neighbours(self.domain, smooth)
+        return IntegerNeighbours(self.domain, smooth)
 
-    def _below(self, point: Point, rng: np.random.Generator) -> Piece | None:
+    def _deep(self, point: Evaluated, rng: np.random.Generator) -> Phase | None:
         """The deep search, if it is worth it."""
         if self.smooth is None or not self._worth_it(point):
             return None
         if "deep" in self.without:
-            return self._lines(point, rng)
+            return self._scan(point, rng)
         self.deep = True
         self.smooth.deepen(self.goal)
         return self.smooth
 
-    def _lines(self, point: Point, rng: np.random.Generator) -> Piece | None:
-        if self.lined or "lines" in self.without:
+    def _scan(self, point: Evaluated, rng: np.random.Generator) -> Phase | None:
+        if self.scanned or "scan" in self.without:
             return None
-        self.lined = True
-        return Lines(self.domain, point, rng)
+        self.scanned = True
+        return CoordinateScan(self.domain, point, rng)
 
     def state(self) -> dict[str, Any]:
-        """What `restored` needs, for `_serialize.pack`."""
-        same = self.smooth is self.piece
-        winner = isinstance(self.piece, Neighbours) and self.piece.winner is self.smooth
+        """What `restored` needs, for `_serialize.pack`; the smooth phase may be the present one."""
+        smooth: Any = None if self.smooth is None else _named(self.smooth)
+        if self.smooth is self.phase:
+            smooth = "phase"
+        elif isinstance(self.phase, IntegerNeighbours) and self.phase.winner is self.smooth:
+            smooth = "winner"
         return {
             "goal": self.goal,
             "covariance": self.covariance,
-            "lined": self.lined,
+            "scanned": self.scanned,
             "deep": self.deep,
             "over": self.over,
-            "piece": _named(self.piece),
-            "smooth": "piece" if same else "winner" if winner else _named(self.smooth),
+            "phase": _named(self.phase),
+            "smooth": smooth,
         }
 
     @classmethod
@@ -167,22 +178,24 @@ class Descent:
         goal = state["goal"]
         self.goal = None if goal is None else (float(goal[0]), float(goal[1]))
         self.covariance = state["covariance"]
-        self.lined, self.deep, self.over = state["lined"], state["deep"], state["over"]
-        self.piece = _revived(domain, state["piece"])
+        self.scanned, self.deep, self.over = state["scanned"], state["deep"], state["over"]
+        self.phase = _revived(domain, state["phase"])
         smooth: Any = state["smooth"]
-        if smooth == "piece":
-            smooth = self.piece
+        if smooth == "phase":
+            smooth = self.phase
         elif smooth == "winner":
-            smooth = self.piece.winner  # type: ignore[attr-defined]
+            smooth = getattr(self.phase, "winner", None)
         elif smooth is not None:
             smooth = _revived(domain, smooth)
+        if not (smooth is None or isinstance(smooth, Newton | Polish)):
+            raise ValueError(f"state: smooth must be Newton or Polish, got {type(smooth).__name__}")
         self.smooth = smooth
         return self
 
 
-def _named(piece: Piece | None) -> dict[str, Any] | None:
-    return None if piece is None else {"kind": type(piece).__name__, "state": piece.state()}
+def _named(phase: Phase) -> dict[str, Any]:
+    return {"kind": type(phase).__name__, "state": phase.state()}
 
 
-def _revived(domain: Domain, named: dict[str, Any]) -> Piece:
-    return PIECES[named["kind"]].restored(domain, named["state"])
+def _revived(domain: Domain, named: dict[str, Any]) -> Phase:
+    return PHASES[named["kind"]].restored(domain, named["state"])

@@ -8,103 +8,107 @@ import numpy as np
 
 from .. import _serialize
 from .._typing import FloatArray
-from ..strategy import Integers, Strategy, rank
-from .proposal import Batch, Domain, Mask, Others, Point, Told
+from ..strategy import AnyStrategy, Ranking, integers_of
+from .gaussian_phase import GaussianPhase
+from .memory import Memory
+from .phase import Phase
+from .proposal import Domain, Evaluated, Proposals, Results
 from .stopping import RunLog, Stop, stop_reason
 
 
-class Single:
+class SingleRun(GaussianPhase):
     """A run that goes on for ever; `stop` advises to end when it has nothing left to find."""
+
+    priced = False
 
     def __init__(
         self,
         domain: Domain,
-        strategy: Strategy,
+        strategy: AnyStrategy,
+        population: int,
+        margin: float | None,
+        m: FloatArray,
+        exact: bool,
+    ) -> None:
+        """Begin with N(m, I)."""
+        self.domain = domain
+        n = domain.n_continuous
+        integers = integers_of(domain.lattice, n, population, margin, strategy.treatment)
+        self.gaussian = strategy.gaussian(integers, m, population, exact=exact)
+        self.log = RunLog.start(domain.N, population, integers)
+        self.waits_for_pairs = strategy.mirrored  # near the optimum both sides are about equally good
+        self.best = domain.nowhere()
+        self.done = False
+        self.stop: Stop | None = None
+
+    def accepts(self, plateaus: FloatArray) -> bool:
+        """Any point."""
+        return True
+
+    def _after(self, results: Results, ranking: Ranking) -> None:
+        found = results.point(int(ranking.order[0]))
+        if found.key < self.best.key:
+            self.best = found
+        self.log = self.log.after(found)
+        self.stop = stop_reason(self.log, self.gaussian.state, self.gaussian.integers)
+
+
+class Single:
+    """Searches by one run at a time: the paper's systems."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        memory: Memory,
+        strategy: AnyStrategy,
         population: int,
         margin: float | None,
         m: FloatArray,
         exact: bool = False,
     ) -> None:
         """Begin with a run from N(m, I)."""
-        self.domain = domain
-        self.core, self.treatment = strategy.core, strategy.treatment
-        self.margin, self.exact = margin, exact
+        self.domain, self.memory = domain, memory
+        self._strategy, self._margin, self._exact = strategy, margin, exact
         self.restarts = 0
         self._begin(population, m)
 
     def _begin(self, population: int, m: FloatArray) -> None:
-        """Begin a run: the first, or one after a restart."""
-        N = self.domain.N
-        self.population = population
-        alpha = 1 / (N * population) if self.margin is None else self.margin
-        self.integers = Integers(self.domain.first, self.domain.lattice, alpha, self.treatment)
-        self.constants = self.core.constants(N, population, exact=self.exact)
-        self.gaussian = self.core.start(self.constants, m, self.integers)
-        self.log = RunLog.start(N, population, self.integers)
-        self.z: FloatArray | None = None  # what was drawn for the generation that is on its way
-        self.stop: Stop | None = None
+        self.run = SingleRun(self.domain, self._strategy, population, self._margin, m, self._exact)
+
+    @property
+    def phase(self) -> Phase:
+        """The present run."""
+        return self.run
+
+    @property
+    def phases(self) -> int:
+        """How many runs have begun."""
+        return self.restarts + 1
+
+    @property
+    def stop(self) -> Stop | None:
+        """Why the run should end, or None."""
+        return self.run.stop
+
+    @property
+    def population(self) -> int:
+        """Candidates in a generation."""
+        return self.run.gaussian.size
 
     def draw(self, rng: np.random.Generator) -> None:
-        """What is random about the next generation."""
-        self.z = self.core.draw(self.constants, rng)
+        """Draw what is random about the next generation."""
+        self.run.draw(rng)
 
-    def batch(self) -> Batch:
+    def propose(self) -> Proposals:
         """The next generation."""
-        self._cloud = self.core.spread(self.constants, self.gaussian, self.z)
-        return self._batch(self._cloud.x)
+        return self.run.propose()
 
-    def _batch(self, x: FloatArray) -> Batch:
-        return Batch(x, self.integers.plateaus(self.gaussian.memory, self.gaussian.m, x))
+    def observe(self, results: Results, rng: np.random.Generator) -> None:
+        """Learn from a generation."""
+        self.run.observe(results)
 
-    @property
-    def focus(self) -> object:
-        """The run."""
-        return self.constants
-
-    def spare(self, k: int, rng: np.random.Generator) -> Batch | None:
-        """One more candidate of the same Gaussian, or pair of them."""
-        z = self.core.draw(self.constants, rng)[:1]
-        return self._batch(self.core.spread(self.constants, self.gaussian, z).x)
-
-    def enough(self, told: Told, known: Mask, others: int) -> bool:
-        """At least as many as a generation, whichever they are."""
-        return int(np.count_nonzero(known)) + others >= self.population
-
-    def take_some(
-        self, told: Told, known: Mask, others: Others, extra: np.random.Generator, rng: np.random.Generator
-    ) -> None:
-        """Learn from points of this Gaussian and of others as if all were of this one."""
-        if not others.none_but(known, self.population):
-            told, *kinds = others.arranged(told, known)
-            g = self.gaussian
-            x = self.integers.imagined(*told.batch, g.m, g.sd, extra)
-            self._cloud = self.core.placed(self.constants, g, x, *kinds)
-        self.take(told, rng)
-
-    @property
-    def paired(self) -> bool:
-        """Whether its core draws pairs."""
-        return bool(self.core.MIRRORED)
-
-    def welcomes(self, plateaus: FloatArray) -> bool:
-        """Any point."""
-        return True
-
-    def hear(self, point: Point) -> None:
-        """Nothing: the optimizer knows the best point."""
-
-    def take(self, told: Told, rng: np.random.Generator) -> None:
-        """Rank the generation and update the Gaussian."""
-        ranking = rank(told.values, told.violations, self._cloud, self.integers)
-        c, size = self.constants, len(told.values)
-        if size != self.population:
-            c = self.core.constants(self.domain.N, size, exact=self.exact)
-        self.gaussian = self.core.update(c, self.gaussian, self._cloud, ranking, self.integers)
-        self.z = None
-        first = int(ranking.order[0])
-        violation = 0.0 if told.violations is None else float(told.violations[first])
-        self.log = self.log.after(float(told.values[first]), violation, told.batch.plateaus[first])
-        self.stop = stop_reason(self.log, self.gaussian, self.integers)
+    def inject(self, point: Evaluated) -> None:
+        """A result that the run cannot learn from: the memory has it."""
 
     def restart(self, rng: np.random.Generator) -> None:
         """Begin another run, with twice the population, from anywhere in the ranges."""
@@ -113,26 +117,26 @@ class Single:
 
     def where(self) -> tuple[FloatArray, FloatArray]:
         """The Gaussian."""
-        return self.gaussian.m, self.gaussian.sd
+        return self.run.where()
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs, for `_serialize.pack`."""
+        run = self.run
         return {
             "population": self.population,
             "restarts": self.restarts,
-            "stop": None if self.stop is None else self.stop.name,
-            "gaussian": self.gaussian,
-            "log": self.log,
-            "z": self.z,
+            "stop": None if run.stop is None else run.stop.name,
+            "best": run.best,
+            "log": run.log,
+            "gaussian": run.gaussian.saved(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on as the search whose state this is."""
-        self._begin(int(state["population"]), np.zeros(self.domain.N))
         self.restarts = int(state["restarts"])
-        self.stop = None if state["stop"] is None else Stop[state["stop"]]
-        self.gaussian = _serialize.alike(self.gaussian, state["gaussian"], "gaussian")
-        self.log = _serialize.alike(self.log, state["log"], "log")
-        violation, value = self.log.best
-        self.log = self.log._replace(best=(violation, value))
-        self.z = state["z"]
+        self._begin(int(state["population"]), np.zeros(self.domain.N))
+        run = self.run
+        run.stop = None if state["stop"] is None else Stop[state["stop"]]
+        run.best = _serialize.like(run.best, state["best"], "best")
+        run.log = _serialize.like(run.log, state["log"], "log")
+        run.gaussian.restore(state["gaussian"])

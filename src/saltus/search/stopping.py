@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .._typing import FloatArray
-from ..strategy import Integers
+from ..order import WORST, Key
+from ..strategy import GaussianState, Integers
+from .proposal import Evaluated
 
 
 class Stop(Enum):
@@ -64,8 +66,8 @@ class RunLog(NamedTuple):
     patience: int  # generations without news until something counts as settled
     level: float  # best of a generation (value, or violation, or inf) ...
     flat: int  # ... and for how many generations the best has been the same
-    best: tuple[float, float]  # violation and value of the run's best
-    plateaus: FloatArray | None  # integers of the run's best ...
+    best: Key  # of the run
+    plateaus: FloatArray  # integers of the run's best ...
     unchanged: int  # ... and for how many generations they have been the same
 
     @classmethod
@@ -76,20 +78,17 @@ class RunLog(NamedTuple):
             # a better neighbour has probability alpha: it turns up once in 1 / (alpha population)
             # generations, and five times as long without one is rare enough (e^-5)
             patience += math.ceil(5 / (integers.alpha * population))
-        return cls(patience, math.nan, 0, (math.inf, math.inf), None, 0)
+        return cls(patience, math.nan, 0, WORST, np.full(integers.lattice.size, -1.0), 0)
 
-    def after(self, value: float, violation: float, plateaus: FloatArray) -> RunLog:
+    def after(self, found: Evaluated) -> RunLog:
         """The log after a generation, of which this was the best candidate."""
-        if not violation > 0:
-            violation = 0.0 if math.isfinite(value) else math.inf
-        level = violation or value
+        level = found.violation or found.value
         same = level == self.level or abs(level - self.level) <= SAME_VALUE * min(abs(level), abs(self.level))
-        best, known = self.best, self.plateaus
-        unchanged = self.unchanged + 1
-        if (violation, value) < best:
-            best = (violation, value)
-            if known is None or np.count_nonzero(plateaus != known):
-                known, unchanged = plateaus, 0
+        best, known, unchanged = self.best, self.plateaus, self.unchanged + 1
+        if found.key < best:
+            best = found.key
+            if np.count_nonzero(found.plateaus != known):
+                known, unchanged = found.plateaus, 0
         return RunLog(
             self.patience,
             self.level if same else level,
@@ -100,7 +99,7 @@ class RunLog(NamedTuple):
         )
 
 
-def stop_reason(log: RunLog, gaussian: Any, integers: Integers) -> Stop | None:
+def stop_reason(log: RunLog, gaussian: GaussianState, integers: Integers) -> Stop | None:
     """Why the run should end after this generation, or None."""
     if log.flat >= log.patience:
         # beyond the end of an integer's range values are equal while the Gaussian still shrinks
@@ -109,14 +108,14 @@ def stop_reason(log: RunLog, gaussian: Any, integers: Integers) -> Stop | None:
             return Stop.FLAT if math.isfinite(log.level) else Stop.INFEASIBLE
     if gaussian.age > 0:
         return None  # the rest is worth a look when the eigenbasis is fresh
-    sd: FloatArray = gaussian.sd
+    sd = gaussian.sd
     smallest, largest = gaussian.eigenvalues.min(), gaussian.eigenvalues.max()
     if largest > LARGEST_CONDITION * smallest:
         return Stop.CONDITION
     if not sd.max() < LARGEST_SD:
         return Stop.DIVERGED
-    n_co = integers.first
-    still = sd[:n_co] <= SMALLEST_SD + np.finfo(float).eps * np.abs(gaussian.m[:n_co])
+    n = integers.n_continuous
+    still = sd[:n] <= SMALLEST_SD + np.finfo(float).eps * np.abs(gaussian.m[:n])
     if not still.all():
         return None
     if not integers.lattice.size:

@@ -54,20 +54,23 @@ class Encoding:
         self._order = order = self._continuous + self._discrete
         variables = [space.variables[i] for i in order]
         self._variables = variables
-        self.N, self.n_co = len(order), len(self._continuous)
+        self.N, self.n_continuous = len(order), len(self._continuous)
 
         starts = np.array([v.start(means[i], sigmas[i]) for v, i in zip(variables, order, strict=True)])
         middle, self._scale = starts[:, 0], starts[:, 1]
         ranges = np.array([v.internal_range() for v in variables])
         self._low, self._high = ranges[:, 0], ranges[:, 1]
-        n_co = self.n_co
-        self._fold = Fold(self._low[:n_co], self._high[:n_co], self._scale[:n_co])
+        n_continuous = self.n_continuous
+        self._fold = Fold(self._low[:n_continuous], self._high[:n_continuous], self._scale[:n_continuous])
         self.m = self._to_coordinates(middle)
         self.lattice = Lattice(
-            [_scaled_grid(v, d) for v, d in zip(variables[n_co:], self._scale[n_co:].tolist(), strict=True)]
+            [
+                _scaled_grid(v, d)
+                for v, d in zip(variables[n_continuous:], self._scale[n_continuous:].tolist(), strict=True)
+            ]
         )
-        self._values = Lattice([v.grid() for v in variables[n_co:]])  # in the user's units
-        self._logs = np.flatnonzero([v.log for v in variables[:n_co]])
+        self._values = Lattice([v.grid() for v in variables[n_continuous:]])  # in the user's units
+        self._logs = np.flatnonzero([v.log for v in variables[:n_continuous]])
         limits = np.array([variables[j].range() for j in self._logs]).reshape(-1, 2)
         self._log_low, self._log_high = limits[:, 0], limits[:, 1]
         constants = np.zeros(len(space))
@@ -91,7 +94,7 @@ class Encoding:
 
     def _continuous_values(self, x: FloatArray) -> FloatArray:
         """The continuous variables of internal points, in the user's units and within their bounds."""
-        u = self._fold(x[:, : self.n_co] * self._scale[: self.n_co])
+        u = self._fold(x[:, : self.n_continuous] * self._scale[: self.n_continuous])
         if self._logs.size:
             values = np.exp(np.minimum(u[:, self._logs], _LARGEST_LOG))
             u[:, self._logs] = np.minimum(np.maximum(values, self._log_low), self._log_high)
@@ -122,7 +125,7 @@ class Encoding:
     def located(self, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Internal coordinates of one point, NaN for its integers, and their plateaus."""
         x = self.encode(numbers)
-        x[self.n_co :] = np.nan
+        x[self.n_continuous :] = np.nan
         return x, self._values.plateau(numbers[self._discrete])
 
     def params_of(self, numbers: FloatArray) -> Params:
@@ -133,9 +136,11 @@ class Encoding:
     def unrounded(self, x: FloatArray) -> FloatArray:
         """One internal point in the user's order and units, integers not rounded."""
         u = x * self._scale
-        log_integers = self.n_co + np.flatnonzero([v.log for v in self._variables[self.n_co :]])
+        log_integers = self.n_continuous + np.flatnonzero(
+            [v.log for v in self._variables[self.n_continuous :]]
+        )
         u[log_integers] = np.exp(u[log_integers])
-        u[: self.n_co] = self._continuous_values(x[None, :])[0]
+        u[: self.n_continuous] = self._continuous_values(x[None, :])[0]
         return self._in_user_order(u)
 
     def spreads(self, sd: FloatArray) -> FloatArray:
@@ -157,7 +162,7 @@ class Encoding:
 
     def _to_coordinates(self, internal: FloatArray) -> FloatArray:
         u = internal.copy()
-        u[: self.n_co] = self._fold.inverse(u[: self.n_co])
+        u[: self.n_continuous] = self._fold.inverse(u[: self.n_continuous])
         return np.asarray(u / self._scale)
 
     def _as_params(self, numbers: FloatArray, plateaus: FloatArray) -> list[Params]:

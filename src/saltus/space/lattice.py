@@ -113,6 +113,14 @@ class Lattice:
             x[..., self._uneven] = self._look_up(self._thresholds, k)
         return x
 
+    def ends_of(self, plateau: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Both thresholds around plateaus; infinite beyond the outermost ones."""
+        low, high = (
+            self.threshold(np.maximum(plateau - 1.0, 0.0)),
+            self.threshold(np.minimum(plateau, self.last - 1.0)),
+        )
+        return np.where(plateau > 0, low, -np.inf), np.where(plateau < self.last, high, np.inf)
+
     def close(self, x: FloatArray) -> FloatArray:
         """l_close: the threshold between the two values around x, the outermost one beyond the ends."""
         between = x - self._first

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from .._typing import FloatArray
-from .integers import Integers
-from .linalg import eigh, row_norms2, shortening
+from .integers import Integers, IntegerState
+from .linalg import eigh, row_norms2
 from .ranking import Ranking
 
 MIRRORED = False
@@ -45,7 +45,7 @@ class State(NamedTuple):
     """The Gaussian and its evolution paths; C is V diag(axes) V^T as of the last refresh."""
 
     m: FloatArray
-    memory: Any  # what the treatment of integers remembers
+    integer_state: IntegerState  # what the treatment of integers remembers
     sigma: float
     C: FloatArray
     sd: FloatArray  # standard deviation along each coordinate
@@ -61,8 +61,13 @@ class State(NamedTuple):
         """Eigenvalues of C, as of the last refresh of V."""
         return self.axes
 
+    @property
+    def covariance(self) -> FloatArray:
+        """Of the Gaussian: sigma^2 C."""
+        return np.asarray(self.sigma**2 * self.C)
 
-class Cloud(NamedTuple):
+
+class Population(NamedTuple):
     """A generation: the drawn z, y = V sqrt(axes) z and the points x = m + sigma y."""
 
     z: FloatArray
@@ -111,7 +116,7 @@ def start(c: Constants, m: FloatArray, integers: Integers, sigma: float = 1.0) -
     sd = np.full(c.N, sigma)
     return State(
         m=m.copy(),
-        memory=integers.start(m, sd),
+        integer_state=integers.start(m, sd),
         sigma=sigma,
         C=np.eye(c.N),
         sd=sd,
@@ -129,30 +134,22 @@ def draw(c: Constants, rng: np.random.Generator) -> FloatArray:
     return rng.standard_normal((c.population, c.N))  # eq. 38
 
 
-def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
+def sample(c: Constants, s: State, z: FloatArray) -> Population:
     """The candidates of a generation."""
     y = (z * np.sqrt(s.axes)) @ s.V.T  # eq. 39
-    return Cloud(z, y, s.m + s.sigma * y)  # eq. 40
+    return Population(z, y, s.m + s.sigma * y)  # eq. 40
 
 
-def placed(c: Constants, s: State, x: FloatArray, pairs: int, own: int, foreign: int) -> Cloud:
-    """Points of older Gaussians, or of nobody's, as a generation of the present one."""
-    y = (x - s.m) / s.sigma
-    z = y @ s.V / np.sqrt(s.axes)
-    share = shortening(z)
-    return Cloud(z * share, y * share, x)
-
-
-def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
+def update(c: Constants, s: State, population: Population, ranking: Ranking, integers: Integers) -> State:
     """One step of the Gaussian from a ranked generation."""
     w = ranking.weighted(c.weights, integers.equals_share)  # instead of sorting the candidates
     w_good = np.maximum(w, 0.0)
 
-    y_w = w_good @ cloud.y  # eq. 41
-    m = s.m + integers.biased(s.memory, s.m, s.sigma * y_w)  # eq. 42
+    y_w = w_good @ population.y  # eq. 41
+    m = s.m + integers.bias_step(s.integer_state, s.m, s.sigma * y_w)  # eq. 42
 
     gain = math.sqrt(c.c_sigma * (2 - c.c_sigma) * c.mu_eff)
-    p_sigma = (1 - c.c_sigma) * s.p_sigma + gain * (s.V @ (w_good @ cloud.z))  # eq. 43
+    p_sigma = (1 - c.c_sigma) * s.p_sigma + gain * (s.V @ (w_good @ population.z))  # eq. 43
     path_length = math.sqrt(p_sigma @ p_sigma)
     sigma = s.sigma * math.exp(c.c_sigma / c.d_sigma * (path_length / c.epsilon - 1))  # eq. 44
 
@@ -161,10 +158,10 @@ def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Int
     h_sigma = path_length / expected < (1.4 + 2 / (c.N + 1)) * c.epsilon
     gain = math.sqrt(c.c_c * (2 - c.c_c) * c.mu_eff)
     p_c = (1 - c.c_c) * s.p_c + (gain * y_w if h_sigma else 0.0)  # eq. 45
-    w_active = np.where(w >= 0, w, w * c.N / (row_norms2(cloud.z) + _TINY))  # eq. 46
+    w_active = np.where(w >= 0, w, w * c.N / (row_norms2(population.z) + _TINY))  # eq. 46
     stalled = 0.0 if h_sigma else c.c_c * (2 - c.c_c)
     keep = 1 + c.c_1 * stalled - c.c_1 - c.c_mu * c.weights_sum
-    C = (cloud.y.T * (c.c_mu * w_active)) @ cloud.y
+    C = (population.y.T * (c.c_mu * w_active)) @ population.y
     C += (c.c_1 * p_c)[:, None] * p_c
     C += keep * s.C  # eq. 47
 
@@ -174,5 +171,5 @@ def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Int
         axes, age = np.where(eigenvalues < 0, _TINY, eigenvalues), 0
         C = (V * axes) @ V.T
     sd = sigma * np.sqrt(C.diagonal())
-    m, memory = integers.corrected(s.memory, m, sd)
-    return State(m, memory, sigma, C, sd, V, axes, p_sigma, p_c, generation, age)
+    m, integer_state = integers.correct_mean(s.integer_state, m, sd)
+    return State(m, integer_state, sigma, C, sd, V, axes, p_sigma, p_c, generation, age)

@@ -1,100 +1,113 @@
 """What a core sees of the integers: the lattice, the margin and the treatment, as one object.
 
-Coordinates are ordered as in the paper: the continuous ones first, the integers last.
+Coordinates are ordered as in the paper: the continuous ones first, the integers last. A treatment says what
+is done about plateaus: it is one class, in a file of its own (`rounding.py`, `leap.py`, `margin.py`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Protocol
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from .._typing import FloatArray
 from ..space.lattice import Lattice
-from .leap import quantile, resolution
-from .rounding import Round
 
-_TINY = 1e-300  # a plateau less probable than this is as good as out of reach
+IntegerState = tuple[FloatArray, ...]  # what a treatment remembers, an array for each kind of thing
+
+
+@cache
+def quantile(alpha: float) -> float:
+    """The point that a standard normal variable exceeds with probability alpha."""
+    return -float(ndtri(alpha))
+
+
+def resolution(lattice: Lattice, m: FloatArray, ci: FloatArray) -> FloatArray:
+    """Res_j: the number of thresholds in [m_j - CI_j, m_j + CI_j)."""
+    count = lattice.plateau(m + ci)
+    count -= lattice.plateau(m - ci)
+    return count
+
+
+class Treatment(Protocol):
+    """A way to treat integers. It sees the integer coordinates alone: their mean m, their deviations sd.
+
+    alpha is the least probability that a neighbouring plateau should keep.
+    """
+
+    @property
+    def equals_share(self) -> bool:
+        """Whether equal candidates share their weights in CMA-ES."""
+
+    def start(self, lattice: Lattice, alpha: float, m: FloatArray, sd: FloatArray) -> IntegerState:
+        """What it remembers at the first generation; () if nothing."""
+
+    def plateaus(self, lattice: Lattice, state: IntegerState, m: FloatArray, x: FloatArray) -> FloatArray:
+        """Encoding_f: the plateau that each candidate is evaluated on, one row a candidate."""
+
+    def bias_step(self, state: IntegerState, m: FloatArray, step: FloatArray) -> FloatArray:
+        """The step of the mean, possibly lengthened along some coordinates."""
+
+    def correct_mean(
+        self, lattice: Lattice, alpha: float, state: IntegerState, m: FloatArray, sd: FloatArray
+    ) -> tuple[FloatArray, IntegerState]:
+        """The mean after an update of the Gaussian, and what to remember for the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Integers:
-    """The integer coordinates `first`, `first + 1`, ... and how they are treated."""
+    """The integer coordinates `n_continuous`, `n_continuous + 1`, ... and how they are treated."""
 
-    first: int  # N_co
+    n_continuous: int  # N_co
     lattice: Lattice
     alpha: float
-    treatment: Round
+    treatment: Treatment
 
     @property
     def equals_share(self) -> bool:
         """Whether equal candidates share their weights in CMA-ES."""
         return self.treatment.equals_share and self.lattice.size > 0
 
-    def start(self, m: FloatArray, sd: FloatArray) -> Any:
+    def start(self, m: FloatArray, sd: FloatArray) -> IntegerState:
         """What the treatment remembers at the first generation."""
         if not self.lattice.size:
-            return None
-        i = self.first
+            return ()
+        i = self.n_continuous
         return self.treatment.start(self.lattice, self.alpha, m[i:], sd[i:])
 
-    def plateaus(self, memory: Any, m: FloatArray, x: FloatArray) -> FloatArray:
+    def plateaus(self, state: IntegerState, m: FloatArray, x: FloatArray) -> FloatArray:
         """Encoding_f of the integer coordinates: the plateau of each candidate."""
-        i = self.first
+        i = self.n_continuous
         if not self.lattice.size:
             return x[:, i:]
-        return self.treatment.plateaus(self.lattice, memory, m[i:], x[:, i:])
+        return self.treatment.plateaus(self.lattice, state, m[i:], x[:, i:])
 
     def resolution(self, m: FloatArray, sd: FloatArray) -> FloatArray:
         """How many thresholds the Gaussian lies on, along each integer coordinate."""
-        i = self.first
+        i = self.n_continuous
         return resolution(self.lattice, m[i:], quantile(self.alpha) * sd[i:])
 
     def overshoot(self, x: FloatArray) -> FloatArray:
         """How far each candidate lies beyond the ends of its integers' ranges, added up."""
-        x = x[:, self.first :]
+        x = x[:, self.n_continuous :]
         inside = np.minimum(np.maximum(x, self.lattice.low), self.lattice.high)
         return np.asarray(np.abs(x - inside).sum(axis=1))
 
-    def imagined(
-        self, x: FloatArray, plateaus: FloatArray, m: FloatArray, sd: FloatArray, rng: np.random.Generator
-    ) -> FloatArray:
-        """Points with the integer coordinates that are not known (NaN) drawn from the Gaussian, each within
-        its plateau: a point that someone else has chosen has a value there and no coordinate.
-        """
-        i = self.first
-        unknown = np.isnan(x[:, i:])
-        if not unknown.any():
-            return x
-        lattice, m, sd = self.lattice, m[i:], sd[i:]
-        low = np.where(plateaus > 0, lattice.threshold(np.maximum(plateaus - 1.0, 0.0)), -np.inf)
-        high = np.where(
-            plateaus < lattice.last, lattice.threshold(np.minimum(plateaus, lattice.last - 1.0)), np.inf
-        )
-        a, b = (low - m) / sd, (high - m) / sd
-        above = a > 0  # mirrored into the lower tail, where probabilities near 0 have all their digits
-        a, b = np.where(above, -b, a), np.where(above, -a, b)
-        p, q = ndtr(a), ndtr(b)
-        z = ndtri(p + rng.random(a.shape) * (q - p))
-        z = np.clip(np.where(q - p > _TINY, z, np.where(b < 0, b, a)), a, b)
-        # a point exactly on the lower threshold would belong to the plateau below
-        drawn = np.clip(m + sd * np.where(above, -z, z), np.nextafter(low, np.inf), high)
-        x = x.copy()
-        x[:, i:] = np.where(unknown, drawn, x[:, i:])
-        return x
-
-    def biased(self, memory: Any, m: FloatArray, step: FloatArray) -> FloatArray:
+    def bias_step(self, state: IntegerState, m: FloatArray, step: FloatArray) -> FloatArray:
         """The step of the mean, lengthened where the treatment says so."""
         if self.lattice.size:
-            i = self.first
-            step[i:] = self.treatment.biased(memory, m[i:], step[i:])
+            i = self.n_continuous
+            step[i:] = self.treatment.bias_step(state, m[i:], step[i:])
         return step
 
-    def corrected(self, memory: Any, m: FloatArray, sd: FloatArray) -> tuple[FloatArray, Any]:
+    def correct_mean(
+        self, state: IntegerState, m: FloatArray, sd: FloatArray
+    ) -> tuple[FloatArray, IntegerState]:
         """The mean after an update, and what the treatment remembers for the next one."""
         if self.lattice.size:
-            i = self.first
-            m[i:], memory = self.treatment.corrected(self.lattice, self.alpha, memory, m[i:], sd[i:])
-        return m, memory
+            i = self.n_continuous
+            m[i:], state = self.treatment.correct_mean(self.lattice, self.alpha, state, m[i:], sd[i:])
+        return m, state

@@ -7,8 +7,6 @@ eigenproblems call LAPACK directly: at these sizes the usual wrappers cost more 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from scipy.linalg import lapack
 
@@ -39,18 +37,6 @@ def eigh(s: FloatArray) -> tuple[FloatArray, FloatArray]:
     if failed:
         raise np.linalg.LinAlgError("the covariance matrix has no eigendecomposition: not finite?")
     return d, U
-
-
-def shortening(z: FloatArray) -> FloatArray:
-    """What to multiply each row with, so that none is longer than one drawn from N(0, I) seldom is.
-
-    Candidates of an older Gaussian, or of nobody's, may be far away from the present one. The limit is that
-    of Hansen's "Injecting external solutions into CMA-ES" (2011).
-    """
-    N = z.shape[1]
-    longest = math.sqrt(N) + 2 * N / (N + 2)
-    lengths = np.sqrt(np.maximum(row_norms2(z), 1.0))
-    return np.asarray(np.minimum(1.0, longest / lengths))[:, None]
 
 
 def row_norms2(matrix: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from scipy.special import ndtr, ndtri
 
 from .._typing import FloatArray
 from ..space.lattice import Lattice
-from .leap import quantile
+from .integers import IntegerState, quantile
 from .rounding import Round
 
 _SMALLEST_SD = 1e-100  # a run that goes on long after it has converged must not magnify to infinity
@@ -26,19 +26,19 @@ class Margin(Round):
 
     equals_share = True
 
-    def start(self, lattice: Lattice, alpha: float, m: FloatArray, sd: FloatArray) -> FloatArray:
-        """The memory is the magnification A of each coordinate."""
-        return np.ones(lattice.size)
+    def start(self, lattice: Lattice, alpha: float, m: FloatArray, sd: FloatArray) -> IntegerState:
+        """What it remembers is the magnification A of each coordinate."""
+        return (np.ones(lattice.size),)
 
-    def plateaus(self, lattice: Lattice, memory: FloatArray, m: FloatArray, x: FloatArray) -> FloatArray:
+    def plateaus(self, lattice: Lattice, state: IntegerState, m: FloatArray, x: FloatArray) -> FloatArray:
         """The plateau of each candidate after magnification."""
-        return lattice.plateau(m + memory * (x - m))
+        return lattice.plateau(m + state[0] * (x - m))
 
-    def corrected(
-        self, lattice: Lattice, alpha: float, memory: FloatArray, m: FloatArray, sd: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def correct_mean(
+        self, lattice: Lattice, alpha: float, state: IntegerState, m: FloatArray, sd: FloatArray
+    ) -> tuple[FloatArray, IntegerState]:
         """The mean and the magnification that keep both margins."""
-        A = memory
+        (A,) = state
         sd = np.maximum(sd, _SMALLEST_SD)
         spread = A * sd
         plateau = lattice.plateau(m)
@@ -59,7 +59,7 @@ class Margin(Round):
         c_up = _distance(raised_up + share * (raised_up - alpha / 2))
         width = c_low + c_up
         balanced = (low * c_up + up * c_low) / width
-        return np.where(outer, held, balanced), np.where(outer, A, (up - low) / (width * sd))
+        return np.where(outer, held, balanced), (np.where(outer, A, (up - low) / (width * sd)),)
 
 
 def _distance(tail: FloatArray) -> FloatArray:

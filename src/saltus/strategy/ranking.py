@@ -7,20 +7,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import order
 from .._typing import FloatArray
 from .integers import Integers
-
-
-class Cloud(Protocol):
-    """A generation of any core."""
-
-    @property
-    def x(self) -> FloatArray:
-        """The candidates, one row each."""
-
-    @property
-    def distances(self) -> FloatArray:
-        """||z|| of every candidate."""
 
 
 class Ranking(NamedTuple):
@@ -40,8 +29,22 @@ class Ranking(NamedTuple):
         return own
 
 
-def rank(values: FloatArray, violations: FloatArray | None, cloud: Cloud, integers: Integers) -> Ranking:
-    """Order candidates by value; violated ones (violation > 0) follow, by violation, then by value.
+class Placed(Protocol):
+    """What of a population decides between candidates that are equally good, or that failed."""
+
+    @property
+    def x(self) -> FloatArray:
+        """The candidates, one row each."""
+
+    @property
+    def distances(self) -> FloatArray:
+        """||z|| of every candidate."""
+
+
+def rank(
+    values: FloatArray, violations: FloatArray | None, population: Placed, integers: Integers
+) -> Ranking:
+    """Order candidates by `order.key`: by value; violated ones follow, by violation, then by value.
 
     Candidates that are neither comparable by value nor by violation (NaN, infinity) are infeasible as
     in DX-NES-IC: they come last, the ones closest to the mean (||z||) first. A violated candidate does
@@ -51,24 +54,20 @@ def rank(values: FloatArray, violations: FloatArray | None, cloud: Cloud, intege
     Of equal candidates, the one less far beyond the ends of its integers' ranges comes first: out there
     all points are alike, and nothing else would lead back.
     """
-    finite = np.isfinite(values)
-    if violations is None:
-        if np.count_nonzero(finite) == len(values):
-            if len(set(values.tolist())) == len(values):
-                return Ranking(values.argsort(kind="stable"), len(values))
-            return _sorted((integers.overshoot(cloud.x), values), len(values))
-        violations = np.zeros(len(values))
-    violated = (violations > 0) & np.isfinite(violations)
-    ranked = finite & (violations <= 0) | violated
-    group = np.where(violated, 1, np.where(ranked, 0, 2))
-    key = np.choose(group, (values, violations, cloud.distances))
-    tie = np.where(finite, values, np.inf)
-    return _sorted((integers.overshoot(cloud.x), tie, key, group), int(np.count_nonzero(ranked)))
+    if violations is None and np.count_nonzero(np.isfinite(values)) == len(values):
+        if len(set(values.tolist())) == len(values):
+            return Ranking(values.argsort(kind="stable"), len(values))
+        return _sorted((integers.overshoot(population.x), values), len(values))
+    violation, value = order.keys(values, violations)
+    failed = violation == np.inf
+    distances = np.where(failed, population.distances, 0.0)
+    feasible = len(values) - int(np.count_nonzero(failed))
+    return _sorted((integers.overshoot(population.x), distances, value, violation), feasible)
 
 
 def _sorted(keys: tuple[NDArray[Any], ...], feasible: int) -> Ranking:
     """Sorted by the last key, then the one before it, and so on; equal are those equal in all keys."""
-    order = np.lexsort(keys)
-    along = np.stack([key[order] for key in keys])
+    ranks = np.lexsort(keys)
+    along = np.stack([key[ranks] for key in keys])
     differs = np.any(along[:, 1:] != along[:, :-1], axis=0)
-    return Ranking(order, feasible, np.concatenate(([0], np.cumsum(differs))))
+    return Ranking(ranks, feasible, np.concatenate(([0], np.cumsum(differs))))

@@ -14,21 +14,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack
 
 from .._typing import FloatArray
 from . import dxnesic
-from .dxnesic import Phase
-from .integers import Integers
+from .dxnesic import Population, Regime
+from .integers import Integers, IntegerState
 from .linalg import eigh, row_norms2
 from .ranking import Ranking
 
 MIRRORED = dxnesic.MIRRORED
-draw = dxnesic.draw
-Cloud = dxnesic.Cloud
 
 # DX-NES-IC's learning rate of B is made for large N; the least one of A is this times (3 + ln N) / N^1.5
 LEAST_RATE = 0.3
@@ -53,7 +51,7 @@ class State(NamedTuple):
     """The Gaussian and its evolution path; A = V W."""
 
     m: FloatArray
-    memory: Any  # what the treatment of integers remembers
+    integer_state: IntegerState  # what the treatment of integers remembers
     sigma: float
     D: FloatArray
     V: FloatArray
@@ -101,12 +99,12 @@ def start(
     D = np.full(c.N, 1.0) * sd
     if A is None:
         A = np.eye(c.N)
-    sigma, D, V, W, axes, inverse, fisher, damping = _refreshed(1.0, D, A)
+    sigma, D, V, W, axes, follows = _refreshed(1.0, D, A)
     variance = np.ones(c.N)
     sd = sigma * D
     return State(
         m=m.copy(),
-        memory=integers.start(m, sd),
+        integer_state=integers.start(m, sd),
         sigma=sigma,
         D=D,
         V=V,
@@ -114,9 +112,9 @@ def start(
         variance=variance,
         sd=sd,
         axes=axes,
-        inverse=inverse,
-        fisher=fisher,
-        damping=damping,
+        inverse=follows.inverse,
+        fisher=follows.fisher,
+        damping=follows.damping,
         p_sigma=np.zeros(c.N),
         gamma=1.0,
         long_paths=0,
@@ -124,67 +122,68 @@ def start(
     )
 
 
-def spread(c: Constants, s: State, z: FloatArray) -> Cloud:
+def draw(c: Constants, rng: np.random.Generator) -> FloatArray:
+    """The random half of a generation; the other half is its mirror image."""
+    return dxnesic.draw(c.base, rng)
+
+
+def sample(c: Constants, s: State, z: FloatArray) -> Population:
     """The candidates of a generation: m + sigma D A z, then m - sigma D A z; y is A z."""
     along_axes = z @ s.W.T
     y = along_axes @ s.V.T
     step = y * (s.sigma * s.D)
     x = np.concatenate((step, -step))
     x += s.m
-    return Cloud(z, along_axes, y, x)
+    return Population(z, along_axes, y, x)
 
 
-def placed(c: Constants, s: State, x: FloatArray, pairs: int, own: int, foreign: int) -> Cloud:
-    """Points of older Gaussians, or of nobody's, as a generation of the present one; as DX-NES-IC's."""
-    return dxnesic.from_steps(s, (x - s.m) / (s.sigma * s.D), x, pairs, own, foreign)
-
-
-def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Integers) -> State:
+def update(c: Constants, s: State, population: Population, ranking: Ranking, integers: Integers) -> State:
     """As DX-NES-IC's, with a step of D after that of A."""
-    signal = dxnesic.weigh(c.base, s, cloud, ranking)
-    phase, pair = signal.phase, signal.pair
-    eta_sigma, eta_A = dxnesic.learning_rates(c.base, phase, ranking.feasible)
-    converging = phase is Phase.CONVERGENCE
+    first, second = population.moments(ranking.weighted(c.base.w_rank))
+    path = population.path_step(first)
+    p_sigma, long_paths, regime = dxnesic.evolution_path(c.base, s.p_sigma, s.long_paths, path)
+    gram = population.z @ population.z.T
+    if regime is Regime.MOVE:
+        weights = dxnesic.calculate_weights(c.base, population, gram, ranking)
+        first, second = population.moments(weights)
+    eta_sigma, eta_A = dxnesic.calculate_learning_rate(c.base, regime, ranking.feasible)
+    converging = regime is Regime.CONVERGENCE
     eta_A = max(eta_A, c.least_eta_A * (CONVERGENCE_RATE if converging else 1.0))
+    G_sigma = float(second @ gram.diagonal()) / c.N
 
-    G_sigma = float(pair @ signal.gram.diagonal()) / c.N
-    step = signal.difference @ cloud.y
+    step = first @ population.y
     step *= s.sigma * s.D
-    m = s.m + integers.biased(s.memory, s.m, step)
+    m = s.m + integers.bias_step(s.integer_state, s.m, step)
     sigma = s.sigma * math.exp(eta_sigma / 2 * G_sigma)
-    W, variance = dxnesic.exponential_step(s, cloud, signal.gram, eta_A / 2 * pair, eta_A / 2 * G_sigma)
-
+    half = eta_A / 2
+    W, variance = dxnesic.exponential_step(
+        s.V, s.W, s.variance, population, gram, half * second, half * G_sigma
+    )
     axes = row_norms2(W)
     growth = axes / s.axes
     gamma = dxnesic.expansion(c.base, s.gamma, growth)
-    V, age = s.V, s.age + 1
-    if phase is Phase.MOVE:
-        stretch, root = dxnesic.stretched(c.base, gamma, growth)
-        variance = (variance + (V * V) @ ((stretch**2 - 1.0) * axes)) / root**2
-        stretch /= root
-        sigma *= root
-        W *= stretch[:, None]
-        axes = axes * stretch**2
+    if regime is Regime.MOVE:
+        sigma, W, variance, axes = dxnesic.emphasize_expansion(gamma, growth, sigma, s.V, W, variance, axes)
 
-    d = _solved(s.fisher, pair @ (cloud.y * (cloud.y @ s.inverse)))
+    d = _solved(s.fisher, second @ (population.y * (population.y @ s.inverse)))
     d -= np.add.reduce(d) / c.N
     d *= c.eta_D * (CONVERGENCE_SCALING if converging else 1.0) / s.damping
     D = s.D * np.exp(d)
 
-    inverse, fisher, damping = s.inverse, s.fisher, s.damping
+    V, age, follows = s.V, s.age + 1, Follows(s.inverse, s.fisher, s.damping)
     if age >= c.refresh:
-        sigma, D, V, W, axes, inverse, fisher, damping = _refreshed(sigma, D, V @ W)
+        sigma, D, V, W, axes, follows = _refreshed(sigma, D, V @ W)
         variance, age = np.ones(c.N), 0
     sd = sigma * D * np.sqrt(variance)
     if integers.lattice.size:
-        i = integers.first
+        i = integers.n_continuous
         within = np.minimum(1.0, LARGEST_SHARE * (integers.lattice.high - integers.lattice.low) / sd[i:])
         D[i:] *= within
         sd[i:] *= within
-    m, memory = integers.corrected(s.memory, m, sd)
+    m, integer_state = integers.correct_mean(s.integer_state, m, sd)
     return State(
         m=m,
-        memory=memory,
+        integer_state=integer_state,
         sigma=sigma,
         D=D,
         V=V,
@@ -192,19 +191,27 @@ def update(c: Constants, s: State, cloud: Cloud, ranking: Ranking, integers: Int
         variance=variance,
         sd=sd,
         axes=axes,
-        inverse=inverse,
-        fisher=fisher,
-        damping=damping,
-        p_sigma=signal.p_sigma,
+        inverse=follows.inverse,
+        fisher=follows.fisher,
+        damping=follows.damping,
+        p_sigma=p_sigma,
         gamma=gamma,
-        long_paths=signal.long_paths,
+        long_paths=long_paths,
         age=age,
     )
 
 
+class Follows(NamedTuple):
+    """What follows from A at a refresh and is kept until the next one; `State` says what each is."""
+
+    inverse: FloatArray
+    fisher: FloatArray
+    damping: float
+
+
 def _refreshed(
     sigma: float, D: FloatArray, A: FloatArray
-) -> tuple[float, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, float]:
+) -> tuple[float, FloatArray, FloatArray, FloatArray, FloatArray, Follows]:
     """The same Gaussian, with rows of A of length 1 and D of geometric mean 1, and what follows from A."""
     lengths = np.sqrt(row_norms2(A))
     A = A / lengths[:, None]
@@ -221,7 +228,7 @@ def _refreshed(
     if failed:
         raise np.linalg.LinAlgError("the covariance matrix is not positive definite: not finite?")
     damping = max(1.0, math.sqrt(axes[-1] / axes[0]) - 1.0)
-    return sigma * mean, D / mean, V, W, axes, inverse, factor, damping
+    return sigma * mean, D / mean, V, W, axes, Follows(inverse, factor, damping)
 
 
 def _solved(factor: FloatArray, g: FloatArray) -> FloatArray:

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..candidates import Candidate
 from ..execution.evaluator import Job, Settled
 from ..execution.in_flight import HistoryRow
 from ..execution.outcome import EvaluationError, Outcome, Run
 from ..execution.processes import identity
 from ..optimizer import Optimizer
+from ..result import Candidate
 from ..search.stopping import Stop
 from .database import Record
 from .errors import RecordError

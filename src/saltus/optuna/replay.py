@@ -1,0 +1,245 @@
+"""The search as the trials of a study tell it: every process that reads them comes to the same state.
+
+Each trial remembers in which batch of the search, and at which place of it, it was asked. A batch is named
+after its first trial. That trial also remembers how the batch came about: from which batch before, with which
+of its candidates asked and which trials told. So batches form a chain, and an optimizer that goes along it is
+in the state of the search. If two processes go on from the same batch at the same time, the batch with the
+smaller number counts, for all processes; trials of the other are told as points that somebody has chosen.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..optimizer import Optimizer
+from ..order import Outcome
+
+KEY = "saltus"
+LONGEST = 2000  # characters of an attribute; databases have 2046 or more
+
+
+@dataclass(frozen=True, slots=True)
+class BatchOrigin:
+    """How a batch came about."""
+
+    before: int | None  # the batch before, None for the first
+    asked: tuple[int, ...]  # trials of that batch that had been asked
+    told: tuple[int, ...]  # trials, of whatever batch or none, that had ended since
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """What a trial remembers."""
+
+    search: str  # the settings and the space
+    number: int  # of the trial: in a copy under another number it says nothing
+    batch: int
+    slot: int
+    origin: BatchOrigin | None  # if it is the first of its batch
+
+    def attributes(self) -> Iterator[tuple[str, str]]:
+        """As attributes of a trial; the one that makes the record valid comes last."""
+        fields: list[Any] = [self.search, self.number, self.batch, self.slot]
+        if self.origin is not None:
+            o = self.origin
+            fields += [o.before, as_ranges(o.asked), as_ranges(o.told), o.seed]
+        text = json.dumps(fields, separators=(",", ":"))
+        parts = [text[i : i + LONGEST] for i in range(0, len(text), LONGEST)]
+        for i, part in reversed(list(enumerate(parts))):
+            yield (f"{KEY}:{i}" if i else KEY), part
+
+    @classmethod
+    def read(cls, attributes: Mapping[str, Any]) -> TrialRecord | None:
+        """The record of a trial, or None: it has none, or none of ours."""
+        if KEY not in attributes:
+            return None
+        parts = [attributes[KEY]]
+        while (part := attributes.get(f"{KEY}:{len(parts)}")) is not None:
+            parts.append(part)
+        try:
+            search, number, batch, slot, *more = json.loads("".join(parts))
+            origin = None
+            if more:
+                before, asked, told, seed = more
+                origin = BatchOrigin(before, tuple(from_ranges(asked)), tuple(from_ranges(told)), int(seed))
+            return cls(str(search), int(number), int(batch), int(slot), origin)
+        except (TypeError, ValueError):
+            return None
+
+
+class Ended(NamedTuple):
+    """How a trial ended: what it gave, to be minimised, and its point if all of it is known."""
+
+    outcome: Outcome
+    params: dict[str, Any] | None = None
+
+
+class Replay:
+    """An optimizer that goes along the chain of batches, and adds to it."""
+
+    def __init__(self, name: str, make: Callable[[int], Optimizer], seed: int) -> None:
+        """`make` gives an optimizer for a seed; that of the chain's first batch counts."""
+        self.name = name
+        self._make, self._seed = make, seed
+        self._records: dict[int, TrialRecord] = {}
+        self._of_batch: dict[int, list[int]] = {}
+        self._origins: dict[int, BatchOrigin] = {}
+        self._next: dict[int | None, int] = {}  # the batch that follows each
+        self._ended: dict[int, Ended] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        """Before the first batch."""
+        self._overtaken = False
+        self._path: list[int] = []  # batches along which the optimizer has gone
+        self._fresh = set(self._ended)  # trials that ended and were not told in a batch before this one
+        self._asked: set[int] = set()  # trials of the present batch
+
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """The batches along which the optimizer has gone, by their first trials."""
+        return tuple(self._path)
+
+    @property
+    def told(self) -> set[int]:
+        """The trials that the optimizer has been told of, or is going to be at the next ask."""
+        return self._fresh.union(*(self._origins[batch].told for batch in self._path))
+
+    def outcome(self, number: int) -> Outcome:
+        """What a trial gave, to be minimised."""
+        return self._ended[number].outcome
+
+    def search_state(self) -> dict[str, Any]:
+        """The state of the optimizer as it was when the present batch began: the same in all processes."""
+        self._follow()
+        optimizer = copy.deepcopy(self._optimizer)
+        optimizer.replay({}, {})
+        return optimizer.state()
+
+    @property
+    def _batch(self) -> int | None:
+        return self._path[-1] if self._path else None
+
+    def centre(self) -> dict[str, Any] | None:
+        """Where the search is looking, or None before it has begun."""
+        self._follow()
+        return self._optimizer.centre if self._path else None
+
+    def knows(self, number: int) -> bool:
+        """Whether it has the record of a trial."""
+        return number in self._records
+
+    def remember(self, number: int, record: TrialRecord) -> None:
+        """A trial was asked, by whichever process."""
+        if record.search != self.name or record.number != number:
+            return
+        self._note(number, record)
+        if record.origin is not None:
+            self._add(number, record.origin)
+
+    def _note(self, number: int, record: TrialRecord) -> None:
+        self._records[number] = record
+        self._of_batch.setdefault(record.batch, []).append(number)
+        if record.batch == self._batch:
+            self._asked.add(number)
+
+    def _add(self, batch: int, origin: BatchOrigin) -> None:
+        """A batch that may follow another: of several, the first."""
+        known = self._next.get(origin.before)
+        if known is None or batch < known:
+            self._origins[batch] = origin
+            self._next[origin.before] = batch
+            self._overtaken |= known in self._path
+
+    def end(self, number: int, ended: Ended) -> None:
+        """A trial has ended."""
+        self._ended[number] = ended
+        self._fresh.add(number)
+
+    def ask(self, number: int, wish: Callable[[int], int]) -> tuple[dict[str, Any], TrialRecord]:
+        """A candidate for a trial, in the space's values, and what the trial has to remember.
+
+        The wish is its slot in a batch: how many trials there are between.
+        """
+        self._follow()
+        origin = None
+        if self._batch is None:
+            origin = BatchOrigin(None, (), tuple(sorted(self._fresh)), self._seed)
+        elif self._enough(self._asked, self._fresh):
+            seed = self._origins[self._path[0]].seed
+            origin = BatchOrigin(self._batch, tuple(sorted(self._asked)), tuple(sorted(self._fresh)), seed)
+        if origin is not None:
+            self._add(number, origin)
+            self._go_on(number, origin)
+            # a batch that was earlier may be known, and not yet what it is made of
+            self._overtaken = self._next[origin.before] != number
+        batch = self._path[-1]
+        candidate = self._optimizer.ask_as(number, wish(batch))
+        record = TrialRecord(self.name, number, batch, candidate.slot, origin)
+        self._note(number, record)
+        return candidate.params, record
+
+    def _follow(self) -> None:
+        """Go along the chain as far as it is known."""
+        if self._overtaken:  # somebody was earlier: what we have learnt since is void
+            self._begin()
+        while (batch := self._next.get(self._batch)) is not None:
+            origin = self._origins[batch]
+            known = self._ended.keys() >= set(origin.told) and self._records.keys() >= set(origin.asked)
+            if not known:
+                return  # a database may show the first trial of a batch before it shows what it is made of
+            if self._path and not self._enough(origin.asked, origin.told):
+                # on a machine that rounds otherwise, once in a blue moon: this process goes its own way
+                del self._next[self._batch]
+                return
+            self._go_on(batch, origin)
+
+    def _enough(self, asked: Iterable[int], told: Iterable[int]) -> bool:
+        """Whether these trials, asked in this batch and told since it began, are enough for the next."""
+        slots = {number: self._records[number].slot for number in asked}
+        return self._optimizer.replay(slots, {number: self._ended[number] for number in told})
+
+    def _go_on(self, batch: int, origin: BatchOrigin) -> None:
+        """Begin the batch of this origin; all that is told before it was told."""
+        if origin.before is None:
+            self._optimizer = self._make(origin.seed)
+            for number in origin.told:
+                ended = self._ended[number]
+                if ended.params is not None:
+                    self._optimizer.add(ended.params, ended.outcome, id=number)
+        self._path.append(batch)
+        self._fresh -= set(origin.told)
+        self._asked = set(self._of_batch.get(batch, ()))
+
+
+def as_ranges(numbers: Iterable[int]) -> str:
+    """Whole numbers as text.
+
+    >>> as_ranges([1, 2, 3, 7, 9, 10])
+    '1-3,7,9-10'
+    """
+    ranges: list[list[int]] = []
+    for number in sorted(numbers):
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
+        else:
+            ranges.append([number, number])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def from_ranges(text: str) -> list[int]:
+    """What `as_ranges` was given.
+
+    >>> from_ranges("1-3,7,9-10")
+    [1, 2, 3, 7, 9, 10]
+    """
+    numbers: list[int] = []
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        numbers.extend(range(int(first), int(last or first) + 1))
+    return numbers
