@@ -21,7 +21,7 @@ import pytest
 
 from saltus import Study
 from saltus.cli import main, parser
-from saltus.cli.studies import whole_rounds
+from saltus.study.settings import whole_rounds
 
 ROOT = Path(__file__).parent.parent
 STUDY = """

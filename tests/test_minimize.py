@@ -16,8 +16,8 @@ from scipy.optimize import Bounds, OptimizeResult
 
 from saltus import Float, Int, ObjectiveError, Optimizer, Result, Space, Stop, WorkerError, minimize
 from saltus.candidates import Candidate
-from saltus.execution.outcome import Ended
-from saltus.execution.worker_process import Child
+from saltus.execution.evaluation import Ended
+from saltus.execution.worker_process import WorkerProcess
 from saltus.problems import ellipsoid_int, sphere_one_max
 
 from . import objectives
@@ -391,9 +391,9 @@ def test_one_variable_of_each_kind() -> None:
 
 
 def test_a_worker_that_is_still_loading_can_be_ended() -> None:
-    child = Child(objectives.takes_long_to_load, None)
+    worker = WorkerProcess(objectives.takes_long_to_load, None)
     tick = time.monotonic()
-    child.end()
+    worker.end()
     assert time.monotonic() - tick < 10
     with pytest.raises(Ended):
-        child.evaluate(Candidate(0, {}), lambda process: None)
+        worker.evaluate(Candidate(0, {}), lambda process: None)

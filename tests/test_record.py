@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from saltus import Study, StudyError
-from saltus.study import RecordError
-from saltus.study import database as record
-from saltus.study.database import Record
+from saltus import Optimizer, Study, StudyError
+from saltus.study import RecordError, database
+from saltus.study.database import Database
 
 from .objectives import SPACE, bowl, constrained
 from .test_study import essence
@@ -41,9 +41,9 @@ def everything(path: Path) -> Any:
     """All that can be read from a record, and how it would go on."""
     study = Study.open(path)
     rows = essence(study), list(study.snapshots()), study.summary()
-    with study._reading() as opened:
-        state = study._optimizer(opened).state()
-    return rows, json.dumps(state), study.space, study.head
+    with closing(Database(path, write=False)) as opened:
+        state = json.loads(opened.state()[2])
+    return rows, json.dumps(Optimizer.restore(state, study.space).state()), study.space, study.head
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -135,21 +135,21 @@ def test_a_forged_state_executes_nothing(finished: Path, tmp_path: Path) -> None
         path = tmp_path / "forged.db"
         shutil.copy(finished, path)
         db = sqlite3.connect(path, isolation_level=None)
-        record._insert(db, "state", (1, 0, 0, state))
+        database._insert(db, "state", (1, 0, 0, state))
         db.close()
         with pytest.raises(RecordError, match="state cannot be read"):
             Study.open(path).optimize(bowl, budget=200)
     for params in ("no json", "[" * 100_000):
         db = sqlite3.connect(path, isolation_level=None)
         row = db.execute("SELECT * FROM trials WHERE id = 0").fetchone()
-        record._insert(db, "trials", (*row[:2], params, *row[3:-1]))
+        database._insert(db, "trials", (*row[:2], params, *row[3:-1]))
         db.close()
         with pytest.raises(RecordError, match="damaged"):
             list(Study.open(path).trials())
     for space in ('{"names": ["a"], "variables": [{"kind": "os.system"}]}', "3", "[" * 100_000):
         db = sqlite3.connect(path, isolation_level=None)
         head = db.execute("SELECT * FROM study").fetchone()
-        record._insert(db, "study", (*head[:2], space, *head[3:-1]))
+        database._insert(db, "study", (*head[:2], space, *head[3:-1]))
         db.close()
         with pytest.raises(RecordError, match="space cannot be read"):
             Study.open(path)
@@ -158,7 +158,7 @@ def test_a_forged_state_executes_nothing(finished: Path, tmp_path: Path) -> None
 def test_a_file_left_half_made_is_taken_over(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     path.touch()  # where a kill between opening and writing leaves it
-    assert not Record.is_made(path)
+    assert not Database.is_made(path)
     assert Study.create(path, SPACE, seed=1).optimize(bowl, budget=5).nfev == 5
 
 
@@ -168,7 +168,7 @@ class Trouble:
     def __init__(
         self, monkeypatch: pytest.MonkeyPatch, left: int, strike: Callable[[sqlite3.Connection], None]
     ):
-        insert = record._insert
+        insert = database._insert
 
         def insert_or_fail(db: sqlite3.Connection, *arguments: Any) -> None:
             self.left -= 1
@@ -177,7 +177,7 @@ class Trouble:
             insert(db, *arguments)
 
         self.left = left
-        monkeypatch.setattr(record, "_insert", insert_or_fail)
+        monkeypatch.setattr(database, "_insert", insert_or_fail)
 
 
 def fill_the_disk(db: sqlite3.Connection) -> None:

@@ -102,9 +102,12 @@ def recorded(n: int = 300, seed: int = 1) -> tuple[list[Trial], list[Snapshot]]:
             )
             continue
         else:
-            limits = (params["momentum"] - 0.87, params["layers"] - 9.5)
+            limits = {"momentum": params["momentum"] - 0.87, "depth": params["layers"] - 9.5}
             row = replace(
-                row, value=loss(params), constraints=limits, violation=sum(max(0.0, c) for c in limits)
+                row,
+                value=loss(params),
+                constraints=limits,
+                violation=sum(max(0.0, c) for c in limits.values()),
             )
         free[worker] += seconds + 0.4
         trials.append(row)
@@ -218,6 +221,7 @@ def test_the_whole_page() -> None:
         "one of 16, 32, 64, 96, 128",
         "switch",
         "✓ satisfied",
+        "depth",
         "Lower is better.",
         "Fixed, and not drawn: gain.",
         "the command was killed by signal 9",
@@ -292,12 +296,15 @@ def test_outliers_are_said_to_be_on_the_edge() -> None:
 
 def test_nothing_feasible() -> None:
     trials = [
-        replace(t, violation=1.5, constraints=(1.5, -1.0)) for t in recorded(60)[0] if t.status == "done"
+        replace(t, violation=1.5, constraints={"stress": 1.5, "mass": -1.0})
+        for t in recorded(60)[0]
+        if t.status == "done"
     ]
     words = checked(render(summed_up(trials), trials, [], now=NOW)).text
     assert "No feasible point has been found." in words
     assert "violated by 1.5" in words
     assert "✗ violated" in words
+    assert "stress 1.5 ✗ violated mass -1 ✓ satisfied" in " ".join(words.split())
     assert "best so far" not in words
 
 
@@ -325,6 +332,7 @@ def test_text_of_the_study_stays_text() -> None:
     trials = [
         Trial(i, 0, params, "done", value=1.0 - i, worker=0, started=NOW, seconds=1.0) for i in range(3)
     ]
+    trials[2] = replace(trials[2], constraints={HOSTILE: -1.0, "<i>": -2.0})
     trials.append(Trial(3, 0, params, "failed", reason=HOSTILE, stderr=HOSTILE * 3 + "\r\x1b]0;title\x07"))
     session = Session(NOW - 10, NOW, HOSTILE, 1, 1, HOSTILE)
     summary = summed_up(trials, name=HOSTILE, space=space, strategy=HOSTILE, sessions=[session])
@@ -333,6 +341,7 @@ def test_text_of_the_study_stays_text() -> None:
     assert "<script>alert(1)</script>" in words
     assert "␛" in words
     assert "<script" not in page
+    assert "<i>" in words
     running = replace(session, ended=None, stop=None)
     assert (
         "(process 1, 1 worker)."

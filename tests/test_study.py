@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,8 @@ import numpy as np
 import pytest
 
 from saltus import Bool, Float, Int, Ordinal, Result, Space, Stop, Study, StudyError, Trial, minimize
-from saltus.study import LockedError, RecordError
-from saltus.study import database as record
+from saltus.study import LockedError, RecordError, database
+from saltus.study.database import Database
 
 from . import objectives
 from .objectives import SPACE, bowl, constrained, fails_sometimes
@@ -280,7 +280,7 @@ def test_asking_and_telling_is_checked(tmp_path: Path) -> None:
     assert study.ask() == []  # all are out
     assert [t.id for t in study.summary().unfinished] == [t.id for t in trials]
     told = study.tell(trials[0].id, 3.0, [0.5, -1])
-    assert (told.value, told.violation, told.constraints) == (3.0, 0.5, (0.5, -1.0))
+    assert (told.value, told.violation, told.constraints) == (3.0, 0.5, {"0": 0.5, "1": -1.0})
     assert study.tell(trials[1].id, failed="spilled").reason == "spilled"
     assert study.tell(trials[2].id, math.nan).status == "failed"
     for wrong in (trials[0].id, 999, -1):
@@ -381,8 +381,9 @@ def test_ctrl_c_waits_and_again_ends(tmp_path: Path, workers: int, presses: int)
     script, path = tmp_path / "script.py", tmp_path / "study.db"
     script.write_text(CTRL_C)
     words = [sys.executable, str(script), str(path), str(workers), "1" if presses == 1 else "10"]
-    root = str(Path(__file__).parent.parent)
-    with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": root}, stdout=subprocess.PIPE) as process:
+    path_of_modules = os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path_of_modules}
+    with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE) as process:
         deadline = time.monotonic() + 30
         while sum(t.status == "running" for t in _peek(path)) < workers:
             assert time.monotonic() < deadline
@@ -438,7 +439,7 @@ def test_a_state_is_written_with_its_generation(tmp_path: Path) -> None:
     seen: list[tuple[int, int, Any]] = []
 
     def fun(p: dict[str, Any]) -> float:
-        with Study.open(study.path)._reading() as record:
+        with closing(Database(study.path, write=False)) as record:
             count, _, state = record.state()
             seen.append((count, len(list(record.trials())), json.loads(state)["sampled"]))
         return bowl(p)
@@ -530,7 +531,7 @@ def test_killed_at_any_write_it_is_the_same(
     space = Space({"x": Float(-5, 5), **variables}) if mixed else DISCRETE
     budget = 40 if mixed else 22
     rng = random.Random(1)
-    insert = record._insert
+    insert = database._insert
     left = 0
 
     def insert_or_die(db: sqlite3.Connection, *arguments: Any) -> None:
@@ -547,7 +548,7 @@ def test_killed_at_any_write_it_is_the_same(
         for _ in range(20):
             left = rng.randint(1, 30)
             with monkeypatch.context() as patch, suppress(SystemExit):
-                patch.setattr(record, "_insert", insert_or_die)
+                patch.setattr(database, "_insert", insert_or_die)
                 Study.open(pieces.path).optimize(troubled, budget=budget)
         Study.open(pieces.path).optimize(troubled, budget=budget)
         assert essence(pieces) == essence(whole)
@@ -556,7 +557,7 @@ def test_killed_at_any_write_it_is_the_same(
 def test_dear_outcomes_are_forced_to_the_disk(tmp_path: Path) -> None:
     study = made(tmp_path)
     trials = study.ask()
-    with study._writing() as (opened, _):
+    with closing(Database(study.path, write=True)) as opened:
         statements: list[str] = []
         opened._db.set_trace_callback(statements.append)
         for trial, seconds in zip(trials, (3600.0, 3600.0, 0.001), strict=False):

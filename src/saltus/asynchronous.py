@@ -18,10 +18,11 @@ from typing import Any, Self
 import numpy as np
 
 from . import _serialize
+from ._checks import checked_count
 from ._typing import FloatArray, Params
 from .candidates import Candidate
 from .open_batch import MOST_PLACES, Flying, Open, Other, as_told
-from .optimizer import Optimizer, as_numbers, checked_count
+from .optimizer import Optimizer, as_numbers
 from .search import FOREIGN, Others
 from .space import Space
 

@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ._checks import worker_count
 from ._typing import PerVariable
 from .asynchronous import AsynchronousOptimizer
+from .execution.choose import evaluating
 from .execution.driver import Callback, Limits, Loop, Memory, ObjectiveError
-from .execution.outcome import Objective
+from .execution.evaluation import Objective
 from .execution.progress import Progress
-from .execution.worker_pool import evaluating, worker_count
 from .optimizer import DEFAULT_STRATEGY, Optimizer
 from .result import History, Result
 from .search.stopping import Stop
@@ -59,8 +60,8 @@ def minimize(
 
     Args:
         fun: gets a dict (for a space with names) or a 1-D array, and returns a number, or a pair of
-            a number and the constraints' values, of which those above 0 are violated. NaN and infinity
-            say that a point is infeasible.
+            a number and the constraints' values, of which those above 0 are violated: a dict by name, a
+            list, or a single number. NaN and infinity say that a point is infeasible.
         space: the variables; or give `bounds` (and `integrality`) as for SciPy.
         budget: evaluations at most; default 1000 for each dimension.
         target: stop at a value this good.

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from . import _serialize
-from ._checks import as_number
+from ._checks import as_number, checked_count
 from ._typing import FloatArray, Params, PerVariable
 from .candidates import Best, Candidate, Generation
 from .search import SAVED, Domain, Search, Told, begin, mirrored
@@ -334,13 +334,6 @@ class Optimizer:
             g.asked, g.missing = int(sampled["asked"]), set(sampled["missing"])
             g.values, g.violations = sampled["values"], sampled["violations"]
         return self
-
-
-def checked_count(k: Any) -> int:
-    """How many candidates are asked for."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"ask takes a positive whole number, or nothing, got {k!r}")
-    return int(k)
 
 
 def checked_population(population: Any, strategy: str) -> int:

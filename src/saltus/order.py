@@ -1,9 +1,9 @@
 """What an evaluation gave, and the only comparison of two of them.
 
-Feasible before violated, violated before failed. Of feasible outcomes the smaller value is better, of violated
-ones the smaller violation and then the smaller value; of equals the one that was asked first. Every search, record
-and report compares by `key` or its array forms below, and everything is minimised: `sign` turns the values of a
-maximisation round where they enter and where they leave.
+Feasible before violated, violated before failed. Of feasible outcomes the smaller value is better, of
+violated ones the smaller violation and then the smaller value; of equals the one that was asked first. Every
+search, record and report compares by `key` or its array forms below, and everything is minimised: `sign`
+turns the values of a maximisation round where they enter and where they leave.
 
 (Several objectives would come in here: as another `key`, for instance the rank of a point among all others.)
 """

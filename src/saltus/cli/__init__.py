@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
-from ..execution.outcome import MachineError
+from ..execution.evaluation import MachineError
 from ..execution.worker_process import WorkerError
 from ..study.errors import SettingsError, StudyError
 from . import by_hand, export, init, report, run, show

@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 
-from ..execution.worker_pool import worker_count
+from .._checks import checked_count, worker_count
 from ..study import SettingsError, Study
 from ..study.settings import StudyFile
 from .codes import NOTHING
@@ -17,8 +17,11 @@ from .studies import opened, opened_or_created, record_of
 
 def ask(options: argparse.Namespace) -> int:
     """Hand out points to evaluate; tell their values later, in any order."""
-    if options.count is not None and options.count < 1:
-        raise SettingsError(f"--count must be a positive whole number, got {options.count}")
+    if options.count is not None:
+        try:
+            checked_count(options.count, "--count must be a positive whole number")
+        except ValueError as error:
+            raise SettingsError(str(error)) from None
     study = _study(options)
     trials = study.ask(options.count)
     if options.json:

@@ -7,8 +7,8 @@ import json
 import shlex
 from dataclasses import replace
 
+from .._checks import worker_count
 from ..execution.driver import Limits
-from ..execution.worker_pool import worker_count
 from ..minimize import default_budget
 from ..search.stopping import Stop
 from ..study import SettingsError, Study

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from typing import Any
 
@@ -101,7 +102,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
 
 def trial_as_json(trial: Trial) -> dict[str, Any]:
     """What a script may want to know about a trial."""
-    constraints = trial.constraints
+    finite = {name: c if math.isfinite(c) else None for name, c in (trial.constraints or {}).items()}
     return {
         "trial": trial.id,
         "generation": trial.generation,
@@ -109,7 +110,8 @@ def trial_as_json(trial: Trial) -> dict[str, Any]:
         "status": trial.status,
         "value": trial.value,
         "violation": trial.violation,
-        "constraints": None if constraints is None else [c if c == c else None for c in constraints],
+        "constraints": finite or None,
+        "failure": None if trial.failure is None else trial.failure.name,
         "reason": trial.reason,
         "exit_code": trial.exit_code,
         "stderr": trial.stderr,

@@ -9,17 +9,18 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal
 
+from .._checks import check_limits
 from ..asynchronous import AsynchronousOptimizer
 from ..candidates import Candidate
 from ..optimizer import Optimizer
+from ..order import Outcome
 from ..result import History, Result
 from ..search.stopping import Stop
+from .evaluation import Run
 from .evaluator import Evaluator, Job
 from .in_flight import Flight, HistoryRow, Log
-from .outcome import Outcome, Run
 from .progress import Progress
 from .worker_process import WorkerError
 
@@ -60,12 +61,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         """A clear error for a limit that is none."""
-        budget: Any = self.budget
-        if isinstance(budget, bool) or not isinstance(budget, Real) or budget < 1 or budget % 1 != 0:
-            raise ValueError(f"budget must be a positive whole number, got {budget!r}")
-        for name, value in (("target", self.target), ("max_seconds", self.max_seconds)):
-            if value is not None and (not isinstance(value, Real) or math.isnan(value)):
-                raise ValueError(f"{name} must be a number or None, got {value!r}")
+        check_limits(self.budget, self.target, self.max_seconds)
 
 
 class Memory:
@@ -150,14 +146,14 @@ class Loop:
             return Stop.INTERRUPTED
         except WorkerError as error:
             for candidate, run in [] if self._flight is None else self._flight.rest():  # nothing is lost
-                if self.on_error == "infeasible" or not isinstance(run.outcome, Exception):
+                if self.on_error == "infeasible" or run.error is None:
                     self.tell(candidate, run)
             error.optimizer = self.optimizer
             raise
 
     def tell(self, candidate: Candidate, run: Run) -> Outcome:
         """Tell the optimizer an outcome; what it was told, in the user's direction."""
-        told = run.told
+        told = run.result
         self.optimizer.tell(candidate, self.sign * told.value, told.violation)
         return told
 
@@ -217,8 +213,8 @@ class Loop:
 
         Then what is running is not lost: it is told before the raise.
         """
-        if isinstance(run.outcome, Exception) and self.on_error == "raise":
-            self._failure = self._failure or self._failed(candidate, run.outcome)
+        if run.error is not None and self.on_error == "raise":
+            self._failure = self._failure or self._failed(candidate, run.error)
             flight.withdraw()
             return False
         told = self.tell(candidate, run)

@@ -14,8 +14,8 @@ from typing import Protocol
 
 from ..candidates import Candidate
 from ..search.stopping import Stop
+from .evaluation import Ended, Run
 from .evaluator import Evaluator, Job
-from .outcome import Ended, Run
 from .worker_process import WorkerError
 
 _LONGEST_WAIT = 3600.0  # seconds: a queue cannot wait for ever with a timeout

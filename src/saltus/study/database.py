@@ -21,6 +21,8 @@ from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
+from .._version import __version__
+from ..order import Failure
 from .errors import RecordError
 from .schema import APPLICATION, SCHEMA, VERSION, Head
 from .trial import Session, Snapshot, Trial
@@ -28,8 +30,12 @@ from .trial import Session, Snapshot, Trial
 SYNC_INTERVAL = 0.05  # seconds
 
 
-class Record:
-    """A connection to the file."""
+class Database:
+    """A connection to the file of a record: every row that is written or read passes through it.
+
+    It knows tables and rows, checks every row that it reads, and turns errors of SQLite into a `RecordError`
+    that says what to do; which rows belong together is the business of the `Journal`.
+    """
 
     def __init__(self, path: Path, *, write: bool) -> None:
         """Open a file that is a record; `create` makes one."""
@@ -52,7 +58,7 @@ class Record:
             raise
 
     @classmethod
-    def create(cls, path: Path, head: Head, state: str) -> Record:
+    def create(cls, path: Path, head: Head, state: str) -> Database:
         """Write an empty record. An empty file, or one that was left half made, is taken over."""
         db = _connected(path, write=True)
         with _explained(path), contextlib.closing(db):
@@ -82,8 +88,12 @@ class Record:
         if application != APPLICATION:
             raise RecordError(f"{self.path}: this SQLite file is not a record of Saltus")
         if version != VERSION:
+            advice = "a newer Saltus wrote it: update this one"
+            if version < VERSION:
+                advice = "an older Saltus wrote it: `saltus export` of Saltus 0.1 reads it"
             raise RecordError(
-                f"{self.path}: this version of Saltus reads records of version {VERSION}, got {version}"
+                f"{self.path}: Saltus {__version__} reads records of version {VERSION}, got one of version "
+                f"{version}; {advice}"
             )
 
     def _head(self) -> Head:
@@ -163,7 +173,7 @@ class Record:
     def process(self, id: int) -> str | None:
         """The process that evaluates a trial, while it is running."""
         rows = self._rows("trials", "WHERE id = ?", id)
-        return None if not rows else rows[0][15]
+        return rows[0][-2] if rows else None
 
     def find(self, params: Any) -> Trial | None:
         """The last trial with exactly these values that is no repeat itself, or None."""
@@ -233,9 +243,10 @@ class Record:
 
     def _trial(self, row: tuple[Any, ...]) -> Trial:
         with self._understanding("trials"):
-            id, generation, params, status, value, violation, constraints, *rest = row[:15]
-            numbers = None if constraints is None else tuple(map(_number, json.loads(constraints)))
-            return Trial(id, generation, json.loads(params), status, value, violation, numbers, *rest)
+            id, generation, params, status, value, violation, constraints, failure, *rest = row[:-2]
+            amounts = None if constraints is None else _amounts(json.loads(constraints))
+            kind = None if failure is None else Failure[failure]
+            return Trial(id, generation, json.loads(params), status, value, violation, amounts, kind, *rest)
 
     def _damaged(self, what: str) -> RecordError:
         return RecordError(f"{self.path}: the record is damaged: {what}; use a copy that is not")
@@ -245,7 +256,7 @@ class Record:
         """What stands in a row must mean something, also if its checksum is right."""
         try:
             yield
-        except (ValueError, TypeError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise self._damaged(f"the table {table}: {error}") from error
 
     @contextmanager
@@ -319,9 +330,6 @@ def _checksum(values: Sequence[Any]) -> int:
 
 def _trial_row(trial: Trial, process: str | None = None) -> tuple[Any, ...]:
     text = _json(trial.params)
-    constraints = None
-    if trial.constraints is not None:
-        constraints = _json([c if math.isfinite(c) else None for c in trial.constraints])
     return (
         trial.id,
         trial.generation,
@@ -329,7 +337,8 @@ def _trial_row(trial: Trial, process: str | None = None) -> tuple[Any, ...]:
         trial.status,
         trial.value,
         trial.violation,
-        constraints,
+        None if trial.constraints is None else _json({n: _written(c) for n, c in trial.constraints.items()}),
+        None if trial.failure is None else trial.failure.name,
         trial.reason,
         trial.repeats,
         trial.attempts,
@@ -351,8 +360,13 @@ def _hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode("ascii"), digest_size=16).digest()
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+def _written(amount: float) -> float | str | None:
+    """For JSON, which has no NaN and no infinity."""
+    return amount if math.isfinite(amount) else None if math.isnan(amount) else str(amount)
+
+
+def _amounts(constraints: dict[str, float | str | None]) -> dict[str, float]:
+    return {name: math.nan if amount is None else float(amount) for name, amount in constraints.items()}
 
 
 @contextmanager

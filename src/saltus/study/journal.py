@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from ..candidates import Candidate
+from ..execution.evaluation import EvaluationError, Run
 from ..execution.evaluator import Job, Settled
 from ..execution.in_flight import HistoryRow
-from ..execution.outcome import EvaluationError, Outcome, Run
 from ..execution.processes import identity
 from ..optimizer import Optimizer
+from ..order import Outcome
 from ..search.stopping import Stop
-from .database import Record
+from .database import Database
 from .errors import RecordError
 from .trial import Snapshot, Trial
 
@@ -35,32 +36,32 @@ LONGEST_STDERR_OF_SUCCESS = 1000
 LONGEST_REASON = 300
 
 
-class RecordLog:
+class Journal:
     """The log of one session."""
 
-    def __init__(self, record: Record, optimizer: Optimizer) -> None:
+    def __init__(self, database: Database, optimizer: Optimizer) -> None:
         """Go on where the record ends."""
-        self._record, self._optimizer = record, optimizer
+        self._database, self._optimizer = database, optimizer
         self._points = optimizer.space.count_points()
-        self._answers = not record.head.noisy
+        self._answers = not database.head.noisy
         self._trials: dict[int, Trial] = {}  # of the generation under way
         self._first: dict[str, int] = {}  # of each point in it, the first trial
-        self._asked, evaluations, _ = record.state()
+        self._asked, evaluations, _ = database.state()
         self._generation = optimizer.generation - 1
         for candidate in optimizer.pending:
             self._generation = optimizer.generation
-            trial = record.trial(candidate.id)
+            trial = database.trial(candidate.id)
             if trial.params != as_plain(candidate.params):
-                raise RecordError(f"{record.path}: trial {trial.id} does not fit the optimizer's state")
+                raise RecordError(f"{database.path}: trial {trial.id} does not fit the optimizer's state")
             self._remember(trial)
             evaluations += trial.evaluated
         self.evaluations = evaluations
         done = any(t.status == "done" for t in self._trials.values())
         self._succeeded = done or optimizer.best is not None
         self._failures_in_a_row = 0
-        self._repeats_in_a_row = record.repeats_in_a_row()
+        self._repeats_in_a_row = database.repeats_in_a_row()
         # failures of before a session that was stopped because of them say nothing: something is repaired now
-        failing = (s.ended for s in record.sessions() if s.stop == Stop.FAILING.name and s.ended)
+        failing = (s.ended for s in database.sessions() if s.stop == Stop.FAILING.name and s.ended)
         self._repaired = max(failing, default=0.0)
 
     @property
@@ -71,7 +72,7 @@ class RecordLog:
             return Stop.FAILING
         if self._repeats_in_a_row >= REPEATS_IN_A_ROW * self._optimizer.space.dimension:
             return Stop.EXHAUSTED
-        if self._answers and self.evaluations >= self._points <= self._record.count_points(self._repaired):
+        if self._answers and self.evaluations >= self._points <= self._database.count_points(self._repaired):
             return Stop.EXHAUSTED
         return None
 
@@ -83,7 +84,7 @@ class RecordLog:
         """The trial that is evaluated for this one: itself, unless it repeats another."""
         if trial.repeats is None:
             return trial
-        return self._trials.get(trial.repeats) or self._record.trial(trial.repeats)
+        return self._trials.get(trial.repeats) or self._database.trial(trial.repeats)
 
     def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
         """Write down what is asked and who asked it; then begin what nobody has evaluated."""
@@ -113,7 +114,7 @@ class RecordLog:
             snapshot = Snapshot(self._generation, new[0].id, optimizer.restarts, *where)
         trials = [self._trial(candidate) for candidate in new]
         state = json.dumps(optimizer.state(), allow_nan=False)
-        self._record.add(trials, snapshot, self.evaluations - self._known_but_pending(), state)
+        self._database.add(trials, snapshot, self.evaluations - self._known_but_pending(), state)
         self._asked = new[-1].id + 1
 
     def _known_but_pending(self) -> int:
@@ -139,7 +140,7 @@ class RecordLog:
 
     def _on_record(self, params: Any) -> Trial | None:
         """An earlier trial at this point whose outcome holds."""
-        same = self._record.find(params)
+        same = self._database.find(params)
         if same is not None and same.status == "failed" and (same.started or 0.0) < self._repaired:
             return None
         return same
@@ -163,7 +164,7 @@ class RecordLog:
     def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
         """An evaluation is running."""
         trial = replace(self._trials[candidate.id], status="running", worker=worker, started=time.time())
-        self._record.put_running(trial, identity(process))
+        self._database.put_running(trial, identity(process))
         self._trials[trial.id] = trial
 
     def heard(self, candidate: Candidate, run: Run) -> None:
@@ -172,9 +173,9 @@ class RecordLog:
         if trial.evaluated or trial.status == "repeated":
             return  # it was in the record
         if trial.repeats is not None:
-            self._put(repeated(trial, replace(with_outcome(trial, run), id=trial.repeats)))
+            self._put(repeated(trial, replace(with_run(trial, run), id=trial.repeats)))
             return
-        trial = with_outcome(trial, run)
+        trial = with_run(trial, run)
         self._put(trial)
         self.evaluations += 1
         if trial.status == "failed":
@@ -183,7 +184,7 @@ class RecordLog:
             self._succeeded, self._failures_in_a_row = True, 0
 
     def _put(self, trial: Trial) -> None:
-        self._record.put([trial])
+        self._database.put([trial])
         self._trials[trial.id] = trial
 
     def told(self, row: HistoryRow) -> None:
@@ -191,7 +192,7 @@ class RecordLog:
 
     def close(self) -> None:
         """What was running is not any more: it is to be evaluated again."""
-        self._record.put(reset(t) for t in self._trials.values() if t.status == "running")
+        self._database.put(reset(t) for t in self._trials.values() if t.status == "running")
         self._trials = {i: reset(t) if t.status == "running" else t for i, t in self._trials.items()}
 
 
@@ -202,40 +203,42 @@ def reset(trial: Trial) -> Trial:
 
 def repeated(trial: Trial, same: Trial) -> Trial:
     """The trial answered with the outcome of another one."""
-    fields = ("value", "violation", "constraints", "reason")
+    fields = ("value", "violation", "constraints", "failure", "reason")
     return replace(trial, status="repeated", repeats=same.id, **{f: getattr(same, f) for f in fields})
 
 
-def with_outcome(trial: Trial, run: Run) -> Trial:
+def with_run(trial: Trial, run: Run) -> Trial:
     """The trial with what its evaluation gave."""
-    about: dict[str, Any] = {"attempts": run.attempts}
+    outcome, stderr = run.outcome, run.stderr
+    failed = outcome.failure is not None
+    if run.error is not None and not isinstance(run.error, EvaluationError):
+        stderr = "\n".join(getattr(run.error, "__notes__", None) or traceback.format_exception(run.error))
+    about: dict[str, Any] = {}
     if run.worker is not None:
         about["worker"] = run.worker
     if math.isfinite(run.started):
         about.update(started=run.started, seconds=run.seconds)
-    outcome = run.outcome
-    if isinstance(outcome, Outcome | EvaluationError):
-        longest = LONGEST_STDERR_OF_SUCCESS if isinstance(outcome, Outcome) else LONGEST_STDERR
-        about.update(exit_code=outcome.exit_code, stderr=clean(outcome.stderr, longest))
-    if isinstance(outcome, Outcome):
-        value = outcome.value + 0.0 if math.isfinite(outcome.value) else None  # SQLite has no -0.0
-        about["constraints"] = outcome.constraints
-        if outcome.trouble is not None:
-            return replace(trial, status="failed", reason=outcome.trouble, **about)
-        return replace(trial, status="done", value=value, violation=outcome.violation, **about)
-    if isinstance(outcome, EvaluationError):
-        return replace(trial, status="failed", reason=_shortened(outcome.reason), **about)
-    notes = getattr(outcome, "__notes__", None) or traceback.format_exception(outcome)
-    about["stderr"] = clean("\n".join(notes), LONGEST_STDERR)
-    return replace(trial, status="failed", reason=_shortened(f"{type(outcome).__name__}: {outcome}"), **about)
+    if not failed and math.isfinite(outcome.value):
+        about["value"] = outcome.value + 0.0  # SQLite has no -0.0
+    return replace(
+        trial,
+        status="failed" if failed else "done",
+        violation=0.0 if failed else outcome.violation,
+        constraints=dict(outcome.constraints) or None,
+        failure=outcome.failure,
+        reason=None if run.failure_reason is None else _shortened(run.failure_reason),
+        attempts=run.attempts,
+        exit_code=run.exit_code,
+        stderr=clean(stderr, LONGEST_STDERR_OF_SUCCESS if run.error is None else LONGEST_STDERR),
+        **about,
+    )
 
 
 def run_of(trial: Trial) -> Run:
-    """The evaluation of a trial that is over, as the loop knows it."""
-    if trial.status == "failed" or trial.reason is not None:
-        return Run(EvaluationError(trial.reason or "failed"))
+    """The evaluation of a trial that is over, as the driver knows it."""
     value = math.nan if trial.value is None else trial.value
-    return Run(Outcome(value, trial.violation, trial.constraints))
+    error = None if trial.reason is None else EvaluationError(trial.reason, failure=trial.failure)
+    return Run(Outcome(value, trial.constraints or {}, trial.failure), error)
 
 
 def as_plain(params: Any) -> Any:

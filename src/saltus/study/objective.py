@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 
 from .._checks import did_you_mean
-from ..execution.command import Command, CommandPlace
+from ..execution.command import Command, CommandWorker
+from ..execution.evaluation import MachineError, Objective
 from ..execution.evaluator import Evaluator
-from ..execution.outcome import MachineError, Objective
-from ..execution.worker_pool import Pool, pooled
+from ..execution.worker_pool import WorkerPool, pooled
 from .errors import SettingsError
 from .settings import ObjectiveSettings, StudyFile
 
@@ -66,8 +66,8 @@ def _scratch(record: Path) -> Path:
 
 
 @contextmanager
-def _running(command: Command, workers: int, timeout: float | None, retries: int) -> Iterator[Pool]:
-    """Places for a command, with a folder to work in: empty at first, gone afterwards."""
+def _running(command: Command, workers: int, timeout: float | None, retries: int) -> Iterator[WorkerPool]:
+    """Workers for a command, with a folder to work in: empty at first, gone afterwards."""
     scratch = command.scratch
     assert scratch is not None
     shutil.rmtree(scratch, ignore_errors=True)  # what a killed session left
@@ -76,7 +76,7 @@ def _running(command: Command, workers: int, timeout: float | None, retries: int
     except OSError as error:
         raise MachineError(f"{scratch}: no working folder can be made there: {error.strerror}") from error
     try:
-        with Pool([CommandPlace(command, timeout) for _ in range(workers)], retries) as pool:
+        with WorkerPool([CommandWorker(command, timeout) for _ in range(workers)], retries) as pool:
             yield pool
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
