@@ -14,6 +14,7 @@ from .studies import opened
 
 _LONGEST_LIST = 10
 _LONGEST_LINE = 200
+_SESSION = ("started", "ended", "pid", "host", "stop")  # what scripts are told of the last session
 
 
 def show(options: argparse.Namespace) -> int:
@@ -88,15 +89,7 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "failures": summary.failures,
         "last_failure": None if summary.last_failure is None else trial_as_json(summary.last_failure),
         "unfinished": [trial_as_json(trial) for trial in summary.unfinished],
-        "session": None
-        if last is None
-        else {
-            "started": last.started,
-            "ended": last.ended,
-            "pid": last.pid,
-            "host": last.host,
-            "stop": last.stop,
-        },
+        "session": None if last is None else {name: getattr(last, name) for name in _SESSION},
     }
 
 

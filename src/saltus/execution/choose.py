@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 
 from .._checks import worker_count
@@ -18,11 +18,7 @@ from .worker_pool import pooled
 
 @contextmanager
 def evaluating(
-    fun: Objective,
-    workers: int,
-    executor: Executor | None,
-    timeout: float | None = None,
-    retries: int = 0,
+    fun: Objective, workers: int, executor: Executor | None, timeout: float | None = None, retries: int = 0
 ) -> Iterator[Evaluator]:
     """An evaluator for a Python objective, in the way the user chose; what it starts is ended afterwards.
 
@@ -50,11 +46,8 @@ def evaluating(
             raise ValueError("give either workers or executor, not both")
         if timeout is not None:
             raise ValueError("timeout needs workers of our own; an executor's cannot be ended from here")
-        remote = Remote(fun, executor, retries)
-        try:
+        with closing(Remote(fun, executor, retries)) as remote:
             yield remote
-        finally:
-            remote.close()
         return
     count = worker_count(workers)
     if count == 1 and timeout is None:

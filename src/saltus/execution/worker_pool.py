@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from queue import SimpleQueue
-from types import TracebackType
 
 from ..candidates import Candidate
 from .evaluation import Objective, Run, timed
@@ -51,13 +50,7 @@ class WorkerPool:
         for worker in self._workers:
             worker.end()
 
-    def __enter__(self) -> WorkerPool:
-        """The workers are there already."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         """Take back what has not begun and end the rest."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self.end()
@@ -87,7 +80,7 @@ def pooled(
             processes.append(WorkerProcess(load, timeout, own_errors))
         for process in processes:  # all are starting meanwhile
             process.ready()
-        with WorkerPool(processes, retries) as pool:
+        with closing(WorkerPool(processes, retries)) as pool:
             yield pool
     finally:
         for process in processes:

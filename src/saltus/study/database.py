@@ -12,12 +12,13 @@ import hashlib
 import json
 import math
 import os
+import re
 import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,16 @@ from .schema import APPLICATION, SCHEMA, VERSION, Head
 from .trial import Session, Snapshot, Trial
 
 SYNC_INTERVAL = 0.05  # seconds
+_COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `process` and `point`
+_ADVICE = {  # what to do about a message of SQLite; the first that fits
+    "full": "the disk is full; what was recorded before is safe: make room and continue",
+    "read-?only": "it cannot be written; what was recorded before is safe: make it writable and continue",
+    "disk I/O error": "the disk reports an error (is it full?); what was recorded before is safe",
+    "not a database": "this is not an SQLite file, so no record of Saltus",
+    "locked": "another program holds it locked; close that and try again",
+    "unable to open": "it cannot be opened; does the folder exist, and may you write there?",
+}
+_NO_ADVICE = "the record cannot be used; is the file damaged?"
 
 
 class Database:
@@ -50,7 +61,7 @@ class Database:
         self._db = _connected(path, write)
         self._file = os.stat(path)
         try:
-            with self._reading():
+            with _explained(self.path):
                 self._check_header()
             self.head = self._head()
         except BaseException:
@@ -97,11 +108,8 @@ class Database:
             )
 
     def _head(self) -> Head:
-        rows = self._rows("study", "")
-        if not rows:
-            raise self._damaged("the table study is empty")
         with self._understanding("study"):
-            return Head(*rows[0][1:])
+            return Head(*self._only_row("study"))
 
     # writing
 
@@ -156,11 +164,8 @@ class Database:
 
     def state(self) -> tuple[int, int, str]:
         """How many trials and evaluations there were, and the optimizer, when it last asked."""
-        rows = self._rows("state", "")
-        if len(rows) != 1:
-            raise self._damaged("the table state is empty")
         with self._understanding("state"):
-            _, trials, evaluations, optimizer = rows[0]
+            trials, evaluations, optimizer = self._only_row("state")
             return int(trials), int(evaluations), str(optimizer)
 
     def trial(self, id: int) -> Trial:
@@ -185,20 +190,16 @@ class Database:
     def count_points(self, failures_since: float) -> int:
         """How many different points have an outcome that holds: a value, or a failure since then."""
         holds = "status = 'done' OR (status = 'failed' AND coalesce(started, 0) >= ?)"
-        query = f"SELECT count(DISTINCT point) FROM trials WHERE {holds}"
-        with self._reading():
-            return int(self._db.execute(query, (failures_since,)).fetchone()[0])
+        return self._count(f"SELECT count(DISTINCT point) FROM trials WHERE {holds}", failures_since)
 
     def repeats_in_a_row(self) -> int:
         """How many of the last trials repeat others."""
-        with self._reading():
-            query = "SELECT count(*) FROM trials WHERE id > coalesce((%s), -1)"
-            last = "SELECT id FROM trials WHERE repeats IS NULL ORDER BY id DESC LIMIT 1"
-            return int(self._db.execute(query % last).fetchone()[0])
+        last = "SELECT id FROM trials WHERE repeats IS NULL ORDER BY id DESC LIMIT 1"
+        return self._count(f"SELECT count(*) FROM trials WHERE id > coalesce(({last}), -1)")
 
     def trials(self) -> Iterator[Trial]:
         """All trials in the order asked, one at a time: memory does not grow with the record."""
-        with self._reading():
+        with _explained(self.path):
             expected, _, _ = self.state()
             count = 0
             cursor = self._db.execute("SELECT * FROM trials ORDER BY id")
@@ -213,7 +214,7 @@ class Database:
 
     def snapshots(self) -> Iterator[Snapshot]:
         """All generations, one at a time."""
-        with self._reading():
+        with _explained(self.path):
             for row in self._db.execute("SELECT * FROM generations ORDER BY generation"):
                 with self._understanding("generations"):
                     generation, first, restarts, *lists = self._checked("generations", row)
@@ -230,8 +231,18 @@ class Database:
         rows = self._rows("sessions", "ORDER BY id DESC LIMIT 1")
         return str(rows[0][-1]) if rows else None
 
+    def _only_row(self, table: str) -> tuple[Any, ...]:
+        """The row of a table that has one, without its id."""
+        for row in self._rows(table, "LIMIT 1"):
+            return row[1:]
+        raise self._damaged(f"the table {table} is empty")
+
+    def _count(self, query: str, *values: Any) -> int:
+        with _explained(self.path):
+            return int(self._db.execute(query, values).fetchone()[0])
+
     def _rows(self, table: str, condition: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._reading():
+        with _explained(self.path):
             rows = self._db.execute(f"SELECT * FROM {table} {condition}", values).fetchall()
         return [self._checked(table, row) for row in rows]
 
@@ -258,11 +269,6 @@ class Database:
             yield
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise self._damaged(f"the table {table}: {error}") from error
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        with _explained(self.path):
-            yield
 
     @contextmanager
     def _writing(self, sync: bool = False) -> Iterator[None]:
@@ -329,27 +335,13 @@ def _checksum(values: Sequence[Any]) -> int:
 
 
 def _trial_row(trial: Trial, process: str | None = None) -> tuple[Any, ...]:
-    text = _json(trial.params)
-    return (
-        trial.id,
-        trial.generation,
-        text,
-        trial.status,
-        trial.value,
-        trial.violation,
-        None if trial.constraints is None else _json({n: _written(c) for n, c in trial.constraints.items()}),
-        None if trial.failure is None else trial.failure.name,
-        trial.reason,
-        trial.repeats,
-        trial.attempts,
-        trial.exit_code,
-        trial.stderr,
-        trial.worker,
-        trial.started,
-        trial.seconds,
-        process,
-        _hash(text),
-    )
+    row = {name: getattr(trial, name) for name in _COLUMNS}
+    row["params"] = text = _json(trial.params)
+    if trial.constraints is not None:
+        row["constraints"] = _json({name: _written(c) for name, c in trial.constraints.items()})
+    if trial.failure is not None:
+        row["failure"] = trial.failure.name
+    return (*row.values(), process, _hash(text))
 
 
 def _json(value: Any) -> str:
@@ -376,18 +368,5 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError) as error:
         text = str(error)
-        if "full" in text:
-            advice = "the disk is full; what was recorded before is safe: make room and continue"
-        elif "readonly" in text or "read-only" in text:
-            advice = "it cannot be written; what was recorded before is safe: make it writable and continue"
-        elif "disk I/O error" in text:
-            advice = "the disk reports an error (is it full?); what was recorded before is safe"
-        elif "not a database" in text:
-            advice = "this is not an SQLite file, so no record of Saltus"
-        elif "locked" in text:
-            advice = "another program holds it locked; close that and try again"
-        elif "unable to open" in text:
-            advice = "it cannot be opened; does the folder exist, and may you write there?"
-        else:
-            advice = "the record cannot be used; is the file damaged?"
+        advice = next((said for sign, said in _ADVICE.items() if re.search(sign, text)), _NO_ADVICE)
         raise RecordError(f"{path}: {advice} (SQLite: {text})") from error

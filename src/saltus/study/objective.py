@@ -10,7 +10,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -76,7 +76,8 @@ def _running(command: Command, workers: int, timeout: float | None, retries: int
     except OSError as error:
         raise MachineError(f"{scratch}: no working folder can be made there: {error.strerror}") from error
     try:
-        with WorkerPool([CommandWorker(command, timeout) for _ in range(workers)], retries) as pool:
+        crew = [CommandWorker(command, timeout) for _ in range(workers)]
+        with closing(WorkerPool(crew, retries)) as pool:
             yield pool
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -116,15 +116,12 @@ class Study:
             created=time.time(),
             version=__version__,
         )
-        lock = Lock(path, patience=PATIENCE)
-        try:
+        with Lock(path, patience=PATIENCE):
             if Database.is_made(path):
                 raise RecordError(
                     f"{path}: there is something already; Study.open opens it, another name begins anew"
                 )
             Database.create(path, head, json.dumps(optimizer.state(), allow_nan=False)).close()
-        finally:
-            lock.release()
         return cls(path)
 
     @classmethod
@@ -136,10 +133,6 @@ class Study:
     def maximize(self) -> bool:
         """Whether larger is better."""
         return self.head.direction == "maximize"
-
-    @property
-    def _sign(self) -> float:
-        return sign_of(self.head.direction)
 
     def optimize(
         self,
@@ -220,10 +213,11 @@ class Study:
         with self._writing(PATIENCE) as (database, optimizer):
             journal = Journal(database, optimizer)
             out: list[Trial] = []
+            sign = sign_of(self.head.direction)
             while count is None or len(out) < count:
                 for candidate in filter(journal.knows, optimizer.pending):
                     result = journal.answer(candidate).result
-                    optimizer.tell(candidate, self._sign * result.value, result.violation)
+                    optimizer.tell(candidate, sign * result.value, result.violation)
                 if journal.stop is not None and not optimizer.pending:
                     break
                 if optimizer.stop is not None and optimizer.between_generations:
@@ -293,26 +287,14 @@ class Study:
             parts = database.trials(), database.snapshots(), database.sessions()
             return summarise(self.head, self.space, *parts, running=is_held(self.path))
 
-    @contextmanager
-    def _reading(self) -> Iterator[Database]:
-        database = Database(self.path, write=False)
-        try:
-            yield database
-        finally:
-            database.close()
+    def _reading(self) -> closing[Database]:
+        return closing(Database(self.path, write=False))
 
     @contextmanager
     def _writing(self, patience: float = 0.0) -> Iterator[tuple[Database, Optimizer]]:
         """The record and its optimizer, for this process alone."""
-        lock = Lock(self.path, patience)
-        try:
-            database = Database(self.path, write=True)
-            try:
-                yield database, self._optimizer(database)
-            finally:
-                database.close()
-        finally:
-            lock.release()
+        with Lock(self.path, patience), closing(Database(self.path, write=True)) as database:
+            yield database, self._optimizer(database)
 
     def _optimizer(self, database: Database) -> Optimizer:
         try:
