@@ -34,8 +34,16 @@ def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tell", str(path), "1", "3"]) == 2
     assert "trial 1 is not waiting for a value; these are: 2, 3" in capsys.readouterr().err
     assert main(["tell", str(path), "2"]) == 2
+    assert main(["tell", str(path), "2", "3", "--constraints", "a=1", "a=2"]) == 2
+    assert "must have different names" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["tell", str(path), "2", "3", "--constraints", "a=b"])
+    assert "invalid constraint value: 'a=b'" in capsys.readouterr().err
     assert main(["tell", str(path), "2", "-1e-3", "--constraints", "-2.5e-05"]) == 0
-    for i in range(3, 2 + len(rest)):
+    capsys.readouterr()
+    assert main(["tell", str(path), "3", "1", "--constraints", "purity=-0.5", "a=b=0.25", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["constraints"] == {"purity": -0.5, "a=b": 0.25}
+    for i in range(4, 2 + len(rest)):
         assert main(["tell", str(path), str(i), str(i)]) == 0
     capsys.readouterr()
     assert main(["ask", str(path), "-n", "1"]) == 0

@@ -45,7 +45,11 @@ def tell(options: argparse.Namespace) -> int:
     if (options.value is None) == (options.failed is None):
         raise SettingsError("tell takes a value, or --failed REASON: exactly one of them")
     study = opened(options.study, options.db)
-    trial = study.tell(options.trial, options.value, options.constraints, failed=options.failed)
+    given = options.constraints or ()
+    constraints = {name or str(i): amount for i, (name, amount) in enumerate(given)}
+    if len(constraints) < len(given):
+        raise SettingsError("--constraints must have different names")
+    trial = study.tell(options.trial, options.value, constraints, failed=options.failed)
     if options.json:
         print(json.dumps(trial_as_json(trial), indent=2))
     elif trial.status == "failed":
@@ -55,6 +59,16 @@ def tell(options: argparse.Namespace) -> int:
         value = math.nan if trial.value is None else trial.value
         print(f"trial {trial.id}: {value:.10g}{violated}")
     return 0
+
+
+def constraint(text: str) -> tuple[str, float]:
+    """The name and the value of a constraint on the command line; without a name, that is empty.
+
+    >>> constraint("stress=-0.5"), constraint("0.25")
+    (('stress', -0.5), ('', 0.25))
+    """
+    name, _, amount = text.rpartition("=")
+    return name, float(amount)
 
 
 def _study(options: argparse.Namespace) -> Study:

@@ -143,12 +143,7 @@ class CommandWorker:
                     _keep(folder, command.work / f"trial-{candidate.id}", out, err)
 
     def _run(
-        self,
-        candidate: Candidate,
-        folder: Path,
-        out: IO[bytes],
-        err: IO[bytes],
-        begun: Callable[[int], None],
+        self, candidate: Candidate, folder: Path, out: IO[bytes], err: IO[bytes], begun: Callable[[int], None]
     ) -> None:
         params = json.dumps(candidate.params)
         about = {"SALTUS_TRIAL": str(candidate.id), "SALTUS_STUDY_DIR": str(self._command.folder)}

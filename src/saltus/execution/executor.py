@@ -68,11 +68,9 @@ class Remote:
         Dask evaluates a call once for all that look the same: the random word makes each its own, as a noisy
         objective wants it.
         """
-        word = uuid4().hex
+        arguments = self._fun, candidate.params.copy(), self._retries, uuid4().hex
         try:
-            future = self._executor.submit(
-                _run_remotely, self._fun, candidate.params.copy(), self._retries, word
-            )
+            future = self._executor.submit(_run_remotely, *arguments)
         except BrokenExecutor:
             raise
         except Exception as error:

@@ -22,6 +22,7 @@ from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any
 
+from .._typing import Params
 from .._version import __version__
 from ..order import Failure
 from .errors import RecordError
@@ -114,7 +115,14 @@ class Database:
     # writing
 
     def add(self, trials: Iterable[Trial], snapshot: Snapshot | None, evaluations: int, state: str) -> None:
-        """A generation, or a part of it, and the state of the optimizer that asked it: all or nothing."""
+        """Write a generation, or a part of it, and the state of the optimizer that asked it: all or nothing.
+
+        Args:
+            trials: the new ones.
+            snapshot: where the search was looking, if the generation is new.
+            evaluations: how many the optimizer had been told.
+            state: the optimizer, as JSON.
+        """
         self._check_still_there()
         with self._writing():
             if snapshot is not None:
@@ -134,7 +142,10 @@ class Database:
         raise RecordError(f"{self.path}: the record was removed or replaced while the study was running")
 
     def put(self, trials: Iterable[Trial]) -> None:
-        """What is known about trials now: precious, unless it can be had again in no time."""
+        """Write what is known about trials now, over what was known before.
+
+        An outcome that took long is forced to the disk at once; others may wait a moment.
+        """
         rows = list(trials)
         dear = any(t.seconds is None or t.seconds >= SYNC_INTERVAL for t in rows)
         with self._writing(sync=dear or time.monotonic() - self._synced >= SYNC_INTERVAL):
@@ -142,19 +153,19 @@ class Database:
                 _insert(self._db, "trials", _trial_row(trial))
 
     def put_running(self, trial: Trial, process: str | None) -> None:
-        """A trial that a process began to evaluate."""
+        """Write that a process (see `processes.identity`) began to evaluate a trial."""
         with self._writing():
             _insert(self._db, "trials", _trial_row(trial, process))
 
     def begin_session(self, session: Session, objective: str) -> int:
-        """A process begins to run the study."""
+        """Write that a process begins to run the study; the number of the session comes back."""
         with self._writing():
             (number,) = self._db.execute("SELECT coalesce(max(id) + 1, 0) FROM sessions").fetchone()
             _insert(self._db, "sessions", (number, *astuple(session), objective))
         return int(number)
 
     def end_session(self, number: int, ended: float, stop: str) -> None:
-        """It ends."""
+        """Write when and why a session ended."""
         with self._writing():
             ((_, *fields, objective),) = self._rows("sessions", "WHERE id = ?", number)
             session = replace(Session(*fields), ended=ended, stop=stop)
@@ -180,7 +191,7 @@ class Database:
         rows = self._rows("trials", "WHERE id = ?", id)
         return rows[0][-2] if rows else None
 
-    def find(self, params: Any) -> Trial | None:
+    def find(self, params: Params) -> Trial | None:
         """The last trial with exactly these values that is no repeat itself, or None."""
         text = _json(params)
         which = "WHERE point = ? AND repeats IS NULL ORDER BY id DESC LIMIT 1"

@@ -14,7 +14,11 @@ from ..execution.evaluator import Evaluator
 
 @contextmanager
 def interruptible(loop: Loop, evaluator: Evaluator, say: Callable[[str], None]) -> Iterator[None]:
-    """Ctrl-C waits for what is running; a second one, or a request to terminate, ends it."""
+    """While this lasts, Ctrl-C waits for what is running; a second one, or a request to terminate, ends it.
+
+    The search then returns in order, with its record whole. Only the main thread can listen: elsewhere
+    signals do what they did before.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are the business of the main thread
         return

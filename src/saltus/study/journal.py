@@ -1,4 +1,9 @@
-"""How the loop remembers in a record: what is asked before it is evaluated, what is known as it comes."""
+"""What a study remembers while it runs: candidates before they are evaluated, outcomes as they come.
+
+The driver calls a `Journal` at every step of an evaluation (asked, begun, over), and each call is a
+transaction of the `Database`. So a process that is killed at any moment leaves a record from which the same
+search goes on.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Params
 from ..candidates import Candidate
 from ..execution.evaluation import EvaluationError, Run
 from ..execution.evaluator import Job, Settled
@@ -37,10 +43,20 @@ LONGEST_REASON = 300
 
 
 class Journal:
-    """The log of one session."""
+    """The log of one session, which writes to a record.
+
+    Besides writing, it answers candidates at points that are on record (unless the study is noisy), counts
+    the evaluations of all sessions, and sees when going on makes no sense: everything fails, or nothing
+    is new.
+    """
 
     def __init__(self, database: Database, optimizer: Optimizer) -> None:
-        """Go on where the record ends."""
+        """Go on where the record ends.
+
+        Args:
+            database: the record, open for writing.
+            optimizer: the search, restored from the record; what it has pending may be evaluated already.
+        """
         self._database, self._optimizer = database, optimizer
         self._points = optimizer.space.count_points()
         self._answers = not database.head.noisy
@@ -66,7 +82,7 @@ class Journal:
 
     @property
     def stop(self) -> Stop | None:
-        """Everything fails, or everything is known."""
+        """FAILING if too many evaluations in a row failed, EXHAUSTED if all that is proposed is known."""
         limit = FAILURES_LATER if self._succeeded else FAILURES_AT_FIRST
         if self._failures_in_a_row >= limit:
             return Stop.FAILING
@@ -87,7 +103,10 @@ class Journal:
         return self._trials.get(trial.repeats) or self._database.trial(trial.repeats)
 
     def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
-        """Write down what is asked and who asked it; then begin what nobody has evaluated."""
+        """Write down what is asked, with the optimizer that asked it; then submit what is not on record.
+
+        One job for each candidate comes back, in their order; candidates at the same point share one.
+        """
         self.add([c for c in candidates if c.id >= self._asked])
         jobs: dict[int, Job] = {}
         for candidate in candidates:
@@ -101,7 +120,7 @@ class Journal:
         return jobs.values()
 
     def add(self, new: list[Candidate]) -> None:
-        """Write down candidates, and the optimizer that asked them."""
+        """Write down new candidates, and the state of the optimizer that asked them, in one transaction."""
         if not new:
             return
         optimizer = self._optimizer
@@ -138,7 +157,7 @@ class Journal:
         self._remember(trial)
         return trial
 
-    def _on_record(self, params: Any) -> Trial | None:
+    def _on_record(self, params: Params) -> Trial | None:
         """An earlier trial at this point whose outcome holds."""
         same = self._database.find(params)
         if same is not None and same.status == "failed" and (same.started or 0.0) < self._repaired:
@@ -162,13 +181,13 @@ class Journal:
         return [t for t in trials if t.repeats is None and not t.evaluated]
 
     def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
-        """An evaluation is running."""
+        """An evaluation is running: by which worker, and in which process, is on record from now on."""
         trial = replace(self._trials[candidate.id], status="running", worker=worker, started=time.time())
         self._database.put_running(trial, identity(process))
         self._trials[trial.id] = trial
 
     def heard(self, candidate: Candidate, run: Run) -> None:
-        """An outcome is known."""
+        """An evaluation is over: its outcome is on record from now on."""
         trial = self._trials[candidate.id]
         if trial.evaluated or trial.status == "repeated":
             return  # it was in the record
@@ -188,7 +207,7 @@ class Journal:
         self._trials[trial.id] = trial
 
     def told(self, row: HistoryRow) -> None:
-        """Nothing to do: it is all in the trials."""
+        """A generation is complete. Nothing to do: its row of the history follows from its trials."""
 
     def close(self) -> None:
         """What was running is not any more: it is to be evaluated again."""
@@ -208,7 +227,7 @@ def repeated(trial: Trial, same: Trial) -> Trial:
 
 
 def with_run(trial: Trial, run: Run) -> Trial:
-    """The trial with what its evaluation gave."""
+    """The trial with what its evaluation gave: done, or failed with the reason."""
     outcome, stderr = run.outcome, run.stderr
     failed = outcome.failure is not None
     if run.error is not None and not isinstance(run.error, EvaluationError):
@@ -241,7 +260,7 @@ def run_of(trial: Trial) -> Run:
     return Run(Outcome(value, trial.constraints or {}, trial.failure), error)
 
 
-def as_plain(params: Any) -> Any:
+def as_plain(params: Params) -> Params:
     """Params as they come back from JSON."""
     if isinstance(params, np.ndarray):
         return params.tolist()

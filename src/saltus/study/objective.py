@@ -24,7 +24,7 @@ from .settings import ObjectiveSettings, StudyFile
 
 
 def described(file: StudyFile) -> str:
-    """For the record: what is evaluated."""
+    """What a study file says to evaluate, as a phrase for the record."""
     objective = file.objective or ObjectiveSettings()
     if objective.command is not None:
         return f"command {list(objective.command)}"
@@ -32,7 +32,13 @@ def described(file: StudyFile) -> str:
 
 
 def evaluating(file: StudyFile, workers: int, record: Path) -> AbstractContextManager[Evaluator]:
-    """Where evaluations for this record run."""
+    """An evaluator for what a study file says: a command, or a Python function in worker processes.
+
+    Args:
+        file: the study file.
+        workers: how many evaluations run at a time.
+        record: the record of the study, after which the folder for commands to work in is named.
+    """
     objective = file.objective
     if objective is None:
         raise SettingsError(
@@ -43,14 +49,9 @@ def evaluating(file: StudyFile, workers: int, record: Path) -> AbstractContextMa
     if objective.command is None:
         load = partial(load_in_worker, str(objective.python), str(file.folder))
         return pooled(load, workers, timeout, retries, own_errors=False)
-    command = Command(
-        objective.command,
-        file.folder,
-        objective.result,
-        objective.keep,
-        file.path.absolute().with_suffix(".work"),
-        _scratch(record),
-    )
+    work = file.path.absolute().with_suffix(".work")
+    given = objective.command, file.folder, objective.result, objective.keep, work
+    command = Command(*given, scratch=_scratch(record))
     if command.program() is None:
         raise SettingsError(
             f"{file.path}: [objective] command: there is no program {command.arguments[0]!r}"

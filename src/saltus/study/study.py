@@ -182,7 +182,17 @@ class Study:
         bar: Progress | None = None,
         say: Callable[[str], None] = lambda line: None,
     ) -> Result:
-        """`optimize` with evaluations of any kind; `say` is told what happens besides."""
+        """`optimize` with evaluations of any kind, for instance by a command.
+
+        Args:
+            where: gives the evaluator; entered when the record is open, left before it is closed.
+            objective: what is evaluated, as a phrase for the record.
+            limits: when to stop.
+            workers: how many evaluations run at a time, for the record.
+            callback: as for `optimize`.
+            bar: is told about every evaluation.
+            say: is called with a line for the user where something unusual happens.
+        """
         with ExitStack() as stack:
             database, optimizer = stack.enter_context(self._writing())
             bar = stack.enter_context(bar or Progress(None))
@@ -207,6 +217,14 @@ class Study:
 
         If all are out, the list is empty: `tell` what is missing first. Points that the record can answer are
         not asked.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/lab.db", Space({"k": Int(0, 20)}), seed=1)
+        >>> for trial in study.ask(2):
+        ...     told = study.tell(trial.id, (trial.params["k"] - 7) ** 2, {"heat": trial.params["k"] - 30})
+        >>> told.status, sorted(told.constraints)
+        ('done', ['heat'])
         """
         if count is not None:
             count = checked_count(count)
