@@ -69,7 +69,7 @@ class Ended(BaseException):
     """An evaluation was ended on request: it counts as not begun."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # one is made for each evaluation, and frozen it would take a microsecond more
 class Run:
     """An evaluation that is over.
 
@@ -148,26 +148,25 @@ def checked_outcome(value: Any, constraints: Constraints | None = None) -> Outco
     number = as_number("the objective's value", value)
     if constraints is None:
         return Outcome(number) if math.isfinite(number) else Outcome(number, failure=Failure.VALUE)
-    known = Outcome(number, dict(_named(constraints)))
-    if not math.isfinite(known.violation):
-        return Outcome(number, known.constraints, Failure.CONSTRAINT)
-    if known.violation == 0 and not math.isfinite(number):
-        return Outcome(number, known.constraints, Failure.VALUE)
-    return known
+    outcome = Outcome(number, _named(constraints))
+    violation = outcome.violation
+    if not violation < math.inf:
+        return Outcome(number, outcome.constraints, Failure.CONSTRAINT)
+    if violation == 0 and not math.isfinite(number):
+        return Outcome(number, outcome.constraints, Failure.VALUE)
+    return outcome
 
 
-def _named(constraints: Constraints) -> Iterable[tuple[str, float]]:
+def _named(constraints: Constraints) -> dict[str, float]:
     """Each constraint with its name, checked."""
     if isinstance(constraints, Mapping):
-        for name, amount in constraints.items():
+        for name in constraints:
             if not isinstance(name, str):
                 raise TypeError(f"the name of a constraint must be text, got {name!r}")
-            yield name, as_number(f"constraint {name!r}", amount)
-        return
+        return {name: as_number(f"constraint {name!r}", c) for name, c in constraints.items()}
     many = isinstance(constraints, Iterable) and getattr(constraints, "ndim", 1) != 0
     amounts: Any = constraints if many else [constraints]
-    for i, amount in enumerate(amounts):
-        yield str(i), as_number("a constraint", amount)
+    return {str(i): as_number("a constraint", c) for i, c in enumerate(amounts)}
 
 
 def evaluate(fun: Objective, params: Params) -> Outcome:
