@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -175,6 +176,37 @@ def test_no_two_calls_look_the_same() -> None:
     settings: dict[str, Any] = {"budget": 50, "seed": 1, "on_error": "infeasible"}
     minimize(lambda p: random.random(), Space({"k": Bool()}), executor=executor, **settings)
     assert len(set(executor.calls)) == 50
+
+
+class Watched(ThreadPoolExecutor):
+    """Sees which of its futures are still alive."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.futures: weakref.WeakSet[Future[Any]] = weakref.WeakSet()
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future = super().submit(fn, *args, **kwargs)
+        self.futures.add(future)
+        return future
+
+
+def test_nobody_keeps_a_future_that_is_done_with() -> None:
+    """Else a cluster would keep every point, and evaluate old ones again when it loses a machine."""
+
+    def fun(p: Any) -> float:
+        time.sleep(0.001)  # so that it ends after its callback is there
+        return bowl(p)
+
+    kept: list[int] = []
+    gc.disable()  # nothing is to depend on when it runs
+    try:
+        settings: dict[str, Any] = {"budget": BUDGET, "seed": 3, "population": 10}
+        with Watched() as pool:
+            minimize(fun, SPACE, executor=pool, callback=lambda _: kept.append(len(pool.futures)), **settings)
+    finally:
+        gc.enable()
+    assert max(kept) <= 20
 
 
 @pytest.mark.parametrize(

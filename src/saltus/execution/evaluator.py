@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol
 
 from ..candidates import Candidate
 from .evaluation import Answer, Run
@@ -27,8 +27,11 @@ class Job(Protocol):
     def cancel(self) -> bool:
         """Take the job back unless it has begun; whether that was possible."""
 
-    def add_done_callback(self, callback: Callable[[Self], object], /) -> None:
-        """Call this when there is a result or the job was taken back, at once if so; in any thread."""
+    def add_done_callback(self, callback: Callable[[object], object], /) -> None:
+        """Call this when there is a result or the job was taken back, at once if so; in any thread.
+
+        What the callback gets is of no use: the job, or the future behind it.
+        """
 
 
 class Evaluator(Protocol):
@@ -71,6 +74,6 @@ class Settled:
         """Too late."""
         return False
 
-    def add_done_callback(self, callback: Callable[[Self], object], /) -> None:
+    def add_done_callback(self, callback: Callable[[object], object], /) -> None:
         """Called at once."""
         callback(self)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, replace
-from typing import Self
 from uuid import uuid4
 
 from .._typing import Params
@@ -50,8 +49,8 @@ class _RemoteJob:
         self.withdrawn = self.future.cancel()
         return self.withdrawn
 
-    def add_done_callback(self, callback: Callable[[Self], object], /) -> None:
-        self.future.add_done_callback(lambda _: callback(self))
+    def add_done_callback(self, callback: Callable[[object], object], /) -> None:
+        self.future.add_done_callback(callback)  # without this job, which would keep the future alive
 
 
 class Remote:

@@ -142,7 +142,7 @@ class Flight:
         else:
             self._events.put(event)
 
-    def _over(self, id: int, job: Job) -> None:
+    def _over(self, id: int, job: object) -> None:
         """From any thread."""
         self._events.put(partial(self._done, id))
 

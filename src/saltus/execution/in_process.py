@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Self
 
 from ..candidates import Candidate
 from .evaluation import Answer, Objective, Run, evaluate, timed
@@ -27,7 +26,7 @@ class _Deferred:
     def cancel(self) -> bool:
         return True
 
-    def add_done_callback(self, callback: Callable[[Self], object], /) -> None:
+    def add_done_callback(self, callback: Callable[[object], object], /) -> None:
         callback(self)
 
 
