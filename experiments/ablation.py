@@ -1,6 +1,6 @@
 """Each piece of the default strategy left out: what it is worth on bbob-mixint.
 
-    python -m experiments.ablation [--dims 5 10 20] [--pieces lines ...] [--seeds 3] [--jobs 2]
+    python -m experiments.ablation [--dims 5 10 20] [--pieces scan ...] [--seeds 3] [--jobs 2]
 
 Instances 4 to 6, 1000 evaluations per dimension. The runs are those of `experiments.coco`, in its file; a
 difference is taken problem by problem, and comes with its 95% interval.
@@ -17,7 +17,7 @@ import numpy as np
 from experiments.coco import FILE, FUNCTIONS, Key, Run, completed, score
 from experiments.harness import markdown, publish
 
-PIECES = ("scaling", "newton", "deep", "sweep", "neighbours", "lines", "local runs", "global runs")
+PIECES = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
 INSTANCES = (4, 5, 6)
 BUDGET = 1000
 

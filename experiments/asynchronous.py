@@ -34,7 +34,6 @@ import numpy as np
 from experiments.harness import Trial, cells_of, markdown, one_thread_each, publish, summary
 from saltus import Optimizer, minimize
 from saltus._typing import FloatArray
-from saltus.asynchronous import AsynchronousOptimizer
 from saltus.problems import PAPER
 
 FUNCTIONS = {make(2).name: make for make in PAPER}
@@ -69,8 +68,14 @@ def simulated(setting: Setting, asynchronous: bool, seed: int) -> Run:
     """One run with a simulated clock."""
     problem = FUNCTIONS[setting.function](setting.N)
     rng = np.random.default_rng(seed)
-    kind = AsynchronousOptimizer if asynchronous else Optimizer
-    optimizer = kind(problem.space, mean=problem.start(rng), sigma=1.0, seed=rng, strategy=setting.strategy)
+    optimizer = Optimizer(
+        problem.space,
+        mean=problem.start(rng),
+        sigma=1.0,
+        seed=rng,
+        strategy=setting.strategy,
+        asynchronous=asynchronous,
+    )
     times = np.random.default_rng([seed, setting.N])
     running: list[tuple[float, int, FloatArray]] = []
     waiting = {}

@@ -4,8 +4,8 @@ sigma = 1 and alpha = 1 / (N lambda). A run succeeds with a value below 1e-10, a
 evaluations, when the smallest eigenvalue of the covariance matrix falls below 1e-30 or its condition number
 exceeds 10^14 (looked at when the eigenbasis is fresh), or when a peer's own stopping rule ends it.
 
-The loop works on the strategy itself, a generation at a time as arrays: `Optimizer` with the same seed makes
-the same run (tests/test_experiments.py), with about a quarter more time for its candidates.
+The loop works on the search itself, a batch at a time as arrays: `Optimizer` with the same seed makes the
+same run (a test compares them), with about a quarter more time for its candidates.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 from experiments.harness import Trial
 from saltus._typing import FloatArray
 from saltus.problems import Problem
-from saltus.search import Domain, Told, begin
+from saltus.search import Domain, Memory, Results, Search, begin
+from saltus.search.single_run import Single
 from saltus.search.stopping import LARGEST_CONDITION
 from saltus.space.encoding import Encoding
-from saltus.strategy import STRATEGIES, Integers, rank
 
 TARGET = 1e-10
 BUDGET = 10**4  # evaluations per dimension
@@ -41,46 +41,34 @@ class Generation(NamedTuple):
 
 def generations(
     problem: Problem,
-    frame: Encoding,
+    encoding: Encoding,
     strategy: str,
     population: int,
     rng: np.random.Generator,
     exact: bool = False,
 ) -> Iterator[Generation]:
-    """A run without end, from the Gaussian of the frame."""
-    if strategy == "saltus":
-        yield from _searched(problem, frame, population, rng, exact)
-        return
-    chosen = STRATEGIES[strategy]
-    core = chosen.core
-    integers = Integers(frame.n_continuous, frame.lattice, 1 / (frame.N * population), chosen.treatment)
-    constants = core.constants(frame.N, population, exact=exact)
-    state = core.start(constants, frame.m, integers)
+    """A run without end, from the Gaussian of the encoding; the default strategy begins again by itself."""
+    domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
+    memory = Memory(len(problem.space))
+    search = begin(strategy, domain, memory, population, None, encoding.m, exact)
     evaluations = 0
     while True:
-        cloud = core.spread(constants, state, core.draw(constants, rng))
-        values = problem.fun(frame.numbers(cloud.x, integers.plateaus(state.memory, state.m, cloud.x)))
-        evaluations += population
-        state = core.update(constants, state, cloud, rank(values, None, cloud, integers), integers)
-        failed = state.age == 0 and beyond_limits(state.sigma, state.eigenvalues)
-        yield Generation(evaluations, float(np.minimum.reduce(values)), state.m, state.sd, failed)
-
-
-def _searched(
-    problem: Problem, frame: Encoding, population: int, rng: np.random.Generator, exact: bool
-) -> Iterator[Generation]:
-    """The default strategy, which begins again by itself and never fails."""
-    search = begin(
-        "saltus", Domain(frame.n_continuous, frame.lattice, *frame.ends()), population, None, frame.m, exact
-    )
-    evaluations = 0
-    while True:
+        if strategy == "saltus" and search.stop is not None:
+            search.restart(rng)
         search.draw(rng)
-        batch = search.batch()
-        values = problem.fun(frame.numbers(*batch))
+        points = search.propose()
+        values = problem.fun(encoding.numbers(*points))
         evaluations += len(values)
-        search.take(Told(batch, values, None), rng)
-        yield Generation(evaluations, float(np.minimum.reduce(values)), *search.where(), False)
+        search.observe(Results(points, values, None), rng)
+        yield Generation(evaluations, float(np.minimum.reduce(values)), *search.where(), _failed(search))
+
+
+def _failed(search: Search) -> bool:
+    """Whether the covariance matrix ends a run of the paper; the default strategy never fails."""
+    if not isinstance(search, Single):
+        return False
+    state = search.run.gaussian.state
+    return state.age == 0 and beyond_limits(state.sigma, state.eigenvalues)
 
 
 def beyond_limits(sigma: float, eigenvalues: FloatArray) -> bool:
@@ -104,5 +92,5 @@ def paper_trial(
 ) -> Trial:
     """One run at the paper's settings: from the problem's start, sigma = 1."""
     rng = np.random.default_rng(seed)
-    frame = Encoding(problem.space, problem.start(rng), 1.0)
-    return until_the_end(generations(problem, frame, strategy, population, rng, exact), frame.N)
+    encoding = Encoding(problem.space, problem.start(rng), 1.0)
+    return until_the_end(generations(problem, encoding, strategy, population, rng, exact), encoding.N)

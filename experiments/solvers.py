@@ -7,11 +7,8 @@ function and box, without any tuning; where a peer asks for a first step, it get
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
-from typing import Any
-from unittest.mock import patch
+from collections.abc import Callable
+from contextlib import suppress
 
 import cma
 import numpy as np
@@ -20,9 +17,7 @@ from scipy.optimize import Bounds, differential_evolution
 
 from saltus import Optimizer, Space
 from saltus._typing import FloatArray
-from saltus.search.restarts import Saltus
 from saltus.space.variables import Variable
-from saltus.strategy import scaled
 
 FIRST_STEP = 0.2  # of each range
 
@@ -80,39 +75,14 @@ def saltus(strategy: str) -> Callable[[Task, np.random.Generator], None]:
     name, _, left_out = strategy.partition(" without ")
 
     def solve(task: Task, rng: np.random.Generator) -> None:
-        with _without(left_out):
-            optimizer = Optimizer(task.space, strategy=name, seed=rng)
-            if isinstance(optimizer._search, Saltus):
-                optimizer._search.without = optimizer._search.descent.without = frozenset({left_out})
-            run(optimizer, task)
-
-    def run(optimizer: Optimizer, task: Task) -> None:
-        while True:
+        without = [left_out] if left_out else []
+        optimizer = Optimizer(task.space, strategy=name, seed=rng, auto_restart=True, without=without)
+        while True:  # until the task has had enough, and raises
             candidates = optimizer.ask()
             measured = [task.measure(c.params) for c in candidates]
             optimizer.tell(candidates, [v for v, _ in measured], [w for _, w in measured])
-            if optimizer.stop is not None:
-                optimizer.restart()
 
     return solve
-
-
-@contextmanager
-def _without(left_out: str) -> Iterator[None]:
-    """Leave out what is not a piece of its own: a learning rate, or one kind of restarts."""
-    usual = scaled.constants
-
-    def unscaled(*args: Any, **options: Any) -> scaled.Constants:
-        return replace(usual(*args, **options), eta_D=0.0)
-
-    with ExitStack() as stack:
-        if left_out == "scaling":
-            stack.enter_context(patch.object(scaled, "constants", unscaled))
-        elif left_out == "local runs":
-            stack.enter_context(patch("saltus.search.restarts.GLOBAL_SHARE", 1e18))
-        elif left_out == "global runs":
-            stack.enter_context(patch("saltus.search.restarts.GLOBAL_SHARE", 0.0))
-        yield
 
 
 def pycma(task: Task, rng: np.random.Generator) -> None:

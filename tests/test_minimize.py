@@ -4,7 +4,6 @@ import math
 import os
 import pickle
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import run
@@ -12,12 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from saltus.candidates import Candidate
 from scipy.optimize import Bounds, OptimizeResult
 
 from saltus import Float, Int, ObjectiveError, Optimizer, Result, Space, Stop, WorkerError, minimize
-from saltus.execution.outcome import Ended
-from saltus.execution.worker_process import Child
 from saltus.problems import ellipsoid_int, sphere_one_max
 
 from . import objectives
@@ -388,12 +384,3 @@ def test_one_variable_of_each_kind() -> None:
         space = Space({"v": variable})
         result = minimize(lambda p: abs(p["v"] - 2.0), space, budget=3000, target=1e-8, seed=1)
         assert result.success, variable
-
-
-def test_a_worker_that_is_still_loading_can_be_ended() -> None:
-    child = Child(objectives.takes_long_to_load, None)
-    tick = time.monotonic()
-    child.end()
-    assert time.monotonic() - tick < 10
-    with pytest.raises(Ended):
-        child.evaluate(Candidate(0, {}), lambda process: None)

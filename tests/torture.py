@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 
 from saltus import Study
-from saltus.study.database import Record
+from saltus.study.database import Database
 
 STUDY = """
 [study]
@@ -63,11 +63,11 @@ BEGIN {
 # runs a study, and kills itself at the n-th row that it is about to write: in the middle of a transaction
 SUICIDE = """
 import os, signal, sys
-import saltus.study.database as record
+import saltus.study.database as database
 from saltus.cli import main
 
 left = int(sys.argv[1])
-insert = record._insert
+insert = database._insert
 
 def insert_or_die(*arguments):
     global left
@@ -77,7 +77,7 @@ def insert_or_die(*arguments):
     insert(*arguments)
 
 if __name__ == "__main__":
-    record._insert = insert_or_die
+    database._insert = insert_or_die
     sys.exit(main(["run", sys.argv[2]]))
 """
 
@@ -146,7 +146,7 @@ def torture(folder: Path, kills: int, budget: int, seed: int, floats: str = MIXE
     progress = set()
     for _ in range(kills):
         run_and_kill(tortured, rng)
-        if Record.is_made(tortured.with_suffix(".db")):
+        if Database.is_made(tortured.with_suffix(".db")):
             progress.add(look(tortured, settled))
     run(tortured)
     look(tortured, settled)

@@ -9,7 +9,7 @@ PLATE = 1 / 16  # inches: plates come in multiples of this
 VOLUME = 1_296_000  # cubic inches that the vessel must hold
 
 
-def cost(params: Mapping[str, float]) -> tuple[float, list[float]]:
+def cost(params: Mapping[str, float]) -> tuple[float, dict[str, float]]:
     """Material, forming and welding in dollars; and the constraints, of which those above 0 are violated."""
     shell, head = PLATE * params["shell"], PLATE * params["head"]
     radius, length = params["radius"], params["length"]
@@ -20,9 +20,9 @@ def cost(params: Mapping[str, float]) -> tuple[float, list[float]]:
         + 19.84 * shell**2 * radius
     )
     volume = math.pi * radius**2 * length + 4 / 3 * math.pi * radius**3
-    return dollars, [
-        0.0193 * radius - shell,  # the shell withstands the pressure
-        0.00954 * radius - head,  # so do the heads
-        (VOLUME - volume) / VOLUME,  # it is large enough
-        (length - 240) / 240,  # and not too long
-    ]
+    return dollars, {
+        "pressure on the shell": 0.0193 * radius - shell,
+        "pressure on the heads": 0.00954 * radius - head,
+        "volume": (VOLUME - volume) / VOLUME,
+        "length": (length - 240) / 240,
+    }

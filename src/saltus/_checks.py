@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import math
+import os
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -37,29 +39,23 @@ def as_number(what: str, value: Any) -> float:
     raise TypeError(f"{what} must be a real number, got {value!r}; {hint}")
 
 
-def check_evaluations(timeout: Any, retries: Any) -> None:
-    """A clear error for a timeout or a number of retries that is none."""
-    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
-    if timeout is not None and not (number and 0 < timeout <= LONGEST_TIMEOUT):
-        limit = f"{LONGEST_TIMEOUT:,} (23 days)"
-        raise ValueError(f"timeout must be a positive number of seconds, at most {limit}, got {timeout!r}")
-    if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
-        raise ValueError(f"retries must be a whole number, 0 or more, got {retries!r}")
+def whole_number(rule: str, value: Any, least: int, most: float = math.inf) -> int:
+    """A whole number of any type between two ends, or a ValueError that gives the rule and what came instead.
+
+    >>> whole_number("retries must be a whole number, 0 or more", np.int64(3), 0)
+    3
+    >>> whole_number("retries must be a whole number, 0 or more", True, 0)
+    Traceback (most recent call last):
+    ValueError: retries must be a whole number, 0 or more, got True
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or not least <= int(value) <= most:
+        raise ValueError(f"{rule}, got {value!r}")
+    return int(value)
 
 
-def check_seed(seed: Any) -> None:
-    """A clear error for a seed that SQLite cannot hold; None is one to be drawn."""
-    if seed is None:
-        return
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**63:
-        raise ValueError(f"seed must be a whole number from 0 to 2**63 - 1, got {seed!r}")
-
-
-def checked_count(k: Any) -> int:
+def checked_count(k: Any, what: str = "ask takes a positive whole number, or nothing") -> int:
     """How many candidates are asked for."""
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"ask takes a positive whole number, or nothing, got {k!r}")
-    return int(k)
+    return whole_number(what, k, 1)
 
 
 def as_numbers(what: str, given: Any, count: int) -> list[float]:
@@ -73,3 +69,40 @@ def as_numbers(what: str, given: Any, count: int) -> list[float]:
     if len(numbers) != count:
         raise ValueError(f"tell takes a {what} for each of {count} candidates, got {len(numbers)}")
     return numbers
+
+
+def check_limits(budget: Any, target: Any, max_seconds: Any) -> None:
+    """A clear error for a limit of a search that is none; a budget may also be a float, such as 1e4."""
+    if isinstance(budget, bool) or not isinstance(budget, Real) or budget < 1 or budget % 1 != 0:
+        raise ValueError(f"budget must be a positive whole number, got {budget!r}")
+    for name, value in (("target", target), ("max_seconds", max_seconds)):
+        if value is not None and (not isinstance(value, Real) or math.isnan(value)):
+            raise ValueError(f"{name} must be a number or None, got {value!r}")
+
+
+def check_attempts(timeout: Any, retries: Any) -> None:
+    """A clear error for a timeout or a number of retries that is none."""
+    number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+    if timeout is not None and not (number and 0 < timeout <= LONGEST_TIMEOUT):
+        limit = f"{LONGEST_TIMEOUT:,} (23 days)"
+        raise ValueError(f"timeout must be a positive number of seconds, at most {limit}, got {timeout!r}")
+    whole_number("retries must be a whole number, 0 or more", retries, 0)
+
+
+def check_seed(seed: Any) -> None:
+    """A clear error for a seed that SQLite cannot hold; None is one to be drawn."""
+    if seed is not None:
+        whole_number("seed must be a whole number from 0 to 2**63 - 1", seed, 0, 2**63 - 1)
+
+
+def worker_count(workers: Any) -> int:
+    """How many workers are meant: -1 is one for each core that this process may use.
+
+    >>> worker_count(3), worker_count(-1) >= 1
+    (3, True)
+    """
+    if not isinstance(workers, Integral) or workers != -1:
+        return whole_number("workers must be a positive whole number, or -1 for all", workers, 1)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

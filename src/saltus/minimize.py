@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from typing import Any, Literal
 
 import numpy as np
 
+from ._checks import worker_count
 from ._typing import PerVariable
-from .execution.driver import Callback, Limits, Loop, Memory, ObjectiveError
-from .execution.outcome import Objective
+from .execution.choose import evaluating
+from .execution.driver import Callback, Driver, Limits, ObjectiveError
+from .execution.evaluation import Objective
+from .execution.log import HistoryLog
 from .execution.progress import Progress
-from .execution.worker_pool import evaluating, worker_count
 from .optimizer import DEFAULT_STRATEGY, Optimizer
 from .result import History, Result
 from .search.stopping import Stop
@@ -43,6 +45,7 @@ def minimize(
     callback: Callback | None = None,
     progress: bool = False,
     restarts: bool = True,
+    without: Collection[str] = (),
     maximize: bool = False,
     on_error: Literal["raise", "infeasible"] = "raise",
     bounds: Any = None,
@@ -58,8 +61,8 @@ def minimize(
 
     Args:
         fun: gets a dict (for a space with names) or a 1-D array, and returns a number, or a pair of
-            a number and the constraints' values, of which those above 0 are violated. NaN and infinity
-            say that a point is infeasible.
+            a number and the constraints' values, of which those above 0 are violated: a dict by name, a
+            list, or a single number. NaN and infinity say that a point is infeasible.
         space: the variables; or give `bounds` (and `integrality`) as for SciPy.
         budget: evaluations at most; default 1000 for each dimension.
         target: stop at a value this good.
@@ -76,6 +79,7 @@ def minimize(
             returning True or raising StopIteration.
         progress: show a bar (needs tqdm: `pip install saltus[progress]`).
         restarts: when a run has converged, begin another, elsewhere or from the best point; if not, stop.
+        without: parts of the default strategy that are left out, as for `Optimizer`.
         maximize: look for the largest value instead.
         on_error: what an exception in `fun` does: "raise" an ObjectiveError, or count the point as
             "infeasible" and go on.
@@ -104,20 +108,22 @@ def minimize(
         sigma=sigma,
         seed=seed,
         asynchronous=asynchronous,
+        auto_restart=restarts,
+        without=without,
     )
     limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds)
-    log = Memory(optimizer)
-    loop = Loop(optimizer, log, limits, restarts=restarts, maximize=maximize, on_error=on_error)
+    log = HistoryLog(optimizer)
+    driver = Driver(optimizer, log, limits, maximize=maximize, on_error=on_error)
 
     def result(stop: Stop | None) -> Result:
-        return loop.result(stop, History(log.rows))
+        return driver.result(stop, History(log.rows))
 
     with ExitStack() as stack:
-        bar = stack.enter_context(Progress(loop.budget if progress else None))
+        bar = stack.enter_context(Progress(driver.budget if progress else None))
         width = worker_count(workers) if asynchronous else None
         alone = 1 if asynchronous and executor is not None else workers  # the width is not for `evaluating`
         evaluator = stack.enter_context(evaluating(fun, alone, executor))
-        stop = loop.run(evaluator, stopping(callback, result), bar, width)
+        stop = driver.run(evaluator, stopping(callback, result), bar, width)
     return result(stop)
 
 

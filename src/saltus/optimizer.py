@@ -106,7 +106,7 @@ class Optimizer:
         self._population = checked_population(
             default_population(max(space.dimension, 1)) if population is None else population, strategy
         )
-        self._auto_restart = strategy == "saltus" if auto_restart is None else auto_restart
+        self.auto_restart = strategy == "saltus" if auto_restart is None else auto_restart
         self._without = checked_without(without, strategy)
         self._encoding = encoding = Encoding(space, mean, sigma)
         self._margin = _checked_margin(margin)
@@ -179,8 +179,11 @@ class Optimizer:
     def _current(self) -> Batch:
         """The present batch; if there is none, or enough is known of it, the next one."""
         while self._batch is None or (self.asynchronous and self._learn()):
-            if self._auto_restart and self._search.stop is not None:
-                self._search.restart(self._rng)
+            if self._search.stop is not None:
+                if self.auto_restart:
+                    self._search.restart(self._rng)
+                elif self._search.phase.done:
+                    raise RuntimeError("this run is over: restart() begins another")
             self._search.draw(self._rng)
             self._open()
         return self._batch
@@ -497,7 +500,7 @@ class Optimizer:
                 "sigma": self._encoding.given_sigma,
                 "exact": self._exact,
                 "asynchronous": self.asynchronous,
-                "auto_restart": self._auto_restart,
+                "auto_restart": self.auto_restart,
                 "without": sorted(self._without),
                 "counts": {name: getattr(self, name) for name in _COUNTS},
                 "best": None if best is None else [best.id, best.value, best.violation, best.x],

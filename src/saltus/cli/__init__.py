@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
-from ..execution.outcome import MachineError
+from ..execution.evaluation import MachineError
 from ..execution.worker_process import WorkerError
 from ..study.errors import SettingsError, StudyError
 from . import by_hand, export, init, report, run, show
@@ -115,9 +115,8 @@ def parser() -> argparse.ArgumentParser:
     sub._negative_number_matcher = re.compile(r"-(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
     sub.add_argument("trial", type=int, metavar="TRIAL", help="the number that `ask` gave")
     sub.add_argument("value", type=float, metavar="VALUE", nargs="?", help="what was measured")
-    sub.add_argument(
-        "--constraints", type=float, nargs="+", metavar="C", help="constraints; those above 0 are violated"
-    )
+    above = "constraints, as NAME=NUMBER or just numbers; those above 0 are violated"
+    sub.add_argument("--constraints", type=by_hand.constraint, nargs="+", metavar="C", help=above)
     sub.add_argument("--failed", metavar="REASON", help="there is no value, and why")
     add_json(sub)
 

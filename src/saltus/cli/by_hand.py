@@ -6,7 +6,7 @@ import argparse
 import json
 import math
 
-from ..execution.worker_pool import worker_count
+from .._checks import checked_count, worker_count
 from ..study import SettingsError, Study
 from ..study.settings import StudyFile
 from .codes import NOTHING
@@ -17,8 +17,11 @@ from .studies import opened, opened_or_created, record_of
 
 def ask(options: argparse.Namespace) -> int:
     """Hand out points to evaluate; tell their values later, in any order."""
-    if options.count is not None and options.count < 1:
-        raise SettingsError(f"--count must be a positive whole number, got {options.count}")
+    if options.count is not None:
+        try:
+            checked_count(options.count, "--count must be a positive whole number")
+        except ValueError as error:
+            raise SettingsError(str(error)) from None
     study = _study(options)
     trials = study.ask(options.count)
     if options.json:
@@ -42,7 +45,11 @@ def tell(options: argparse.Namespace) -> int:
     if (options.value is None) == (options.failed is None):
         raise SettingsError("tell takes a value, or --failed REASON: exactly one of them")
     study = opened(options.study, options.db)
-    trial = study.tell(options.trial, options.value, options.constraints, failed=options.failed)
+    given = options.constraints or ()
+    constraints = {name or str(i): amount for i, (name, amount) in enumerate(given)}
+    if len(constraints) < len(given):
+        raise SettingsError("--constraints must have different names")
+    trial = study.tell(options.trial, options.value, constraints, failed=options.failed)
     if options.json:
         print(json.dumps(trial_as_json(trial), indent=2))
     elif trial.status == "failed":
@@ -52,6 +59,16 @@ def tell(options: argparse.Namespace) -> int:
         value = math.nan if trial.value is None else trial.value
         print(f"trial {trial.id}: {value:.10g}{violated}")
     return 0
+
+
+def constraint(text: str) -> tuple[str, float]:
+    """The name and the value of a constraint on the command line; without a name, that is empty.
+
+    >>> constraint("stress=-0.5"), constraint("0.25")
+    (('stress', -0.5), ('', 0.25))
+    """
+    name, _, amount = text.rpartition("=")
+    return name, float(amount)
 
 
 def _study(options: argparse.Namespace) -> Study:

@@ -34,10 +34,8 @@ def counted(number: int, noun: str) -> str:
 def progress(budget: int) -> Progress:
     """A bar on a terminal if tqdm is there, else lines."""
     if sys.stderr is not None and sys.stderr.isatty():
-        try:
+        with suppress(ImportError):
             return Progress(budget)
-        except ImportError:
-            pass
     return Lines(budget)
 
 

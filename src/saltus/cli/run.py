@@ -7,8 +7,8 @@ import json
 import shlex
 from dataclasses import replace
 
+from .._checks import worker_count
 from ..execution.driver import Limits
-from ..execution.worker_pool import worker_count
 from ..minimize import default_budget
 from ..search.stopping import Stop
 from ..study import SettingsError, Study
@@ -38,14 +38,7 @@ def run(options: argparse.Namespace) -> int:
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
     say(f"{study.head.name}: {size}, record {study.path}")
     _note_a_new_objective(file, study)
-    result = study.run(
-        where,
-        described(file),
-        limits,
-        workers=workers,
-        bar=progress(budget),
-        say=say,
-    )
+    result = study.run(where, described(file), limits, workers=workers, bar=progress(budget), say=say)
     summary = study.summary()
     print(json.dumps(as_json(summary), indent=2) if options.json else as_text(summary))
     if not options.json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 from typing import Any
 
@@ -13,6 +14,7 @@ from .studies import opened
 
 _LONGEST_LIST = 10
 _LONGEST_LINE = 200
+_SESSION = ("started", "ended", "pid", "host", "stop")  # what scripts are told of the last session
 
 
 def show(options: argparse.Namespace) -> int:
@@ -87,21 +89,13 @@ def as_json(summary: Summary) -> dict[str, Any]:
         "failures": summary.failures,
         "last_failure": None if summary.last_failure is None else trial_as_json(summary.last_failure),
         "unfinished": [trial_as_json(trial) for trial in summary.unfinished],
-        "session": None
-        if last is None
-        else {
-            "started": last.started,
-            "ended": last.ended,
-            "pid": last.pid,
-            "host": last.host,
-            "stop": last.stop,
-        },
+        "session": None if last is None else {name: getattr(last, name) for name in _SESSION},
     }
 
 
 def trial_as_json(trial: Trial) -> dict[str, Any]:
     """What a script may want to know about a trial."""
-    constraints = trial.constraints
+    finite = {name: c if math.isfinite(c) else None for name, c in (trial.constraints or {}).items()}
     return {
         "trial": trial.id,
         "generation": trial.generation,
@@ -109,7 +103,8 @@ def trial_as_json(trial: Trial) -> dict[str, Any]:
         "status": trial.status,
         "value": trial.value,
         "violation": trial.violation,
-        "constraints": None if constraints is None else [c if c == c else None for c in constraints],
+        "constraints": finite or None,
+        "failure": None if trial.failure is None else trial.failure.name,
         "reason": trial.reason,
         "exit_code": trial.exit_code,
         "stderr": trial.stderr,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
-from ..search import mirrored
-from ..strategy import default_population
 from ..study import RecordError, SettingsError, Study
-from ..study.database import Record
+from ..study.database import Database
 from ..study.settings import StudyFile
 
 
@@ -45,14 +42,11 @@ def opened(study: Path, db: Path | None) -> Study:
 def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
     """The study of a file: continued if there is a record, which must fit, else begun."""
     path = record_of(file.path, db)
-    if Record.is_made(path):
+    if Database.is_made(path):
         study = Study.open(path)
         _check_fit(file, study)
         return study
     settings = file.study
-    population = settings.population
-    if population is None:
-        population = whole_rounds(default_population(file.space.dimension), settings.strategy, workers)
     try:
         return Study.create(
             path,
@@ -60,26 +54,16 @@ def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
             name=file.path.stem if settings.name is None else settings.name,
             direction="maximize" if settings.direction == "maximize" else "minimize",
             strategy=settings.strategy,
-            population=population,
+            population=file.population(workers),
             seed=settings.seed,
             noisy=settings.noisy,
         )
     except ValueError as error:
         raise SettingsError(f"{file.path}: [study] {error}") from error
     except RecordError:
-        if Record.is_made(path):  # by another process, meanwhile
+        if Database.is_made(path):  # by another process, meanwhile
             return opened_or_created(file, db, workers)
         raise
-
-
-def whole_rounds(population: int, strategy: str, workers: int) -> int:
-    """The next population that keeps all workers busy to the end of a generation.
-
-    >>> whole_rounds(6, "saltus", 4), whole_rounds(8, "saltus", 3)
-    (8, 12)
-    """
-    step = math.lcm(workers, 2) if mirrored(strategy) else workers
-    return max(4, step * math.ceil(population / step))
 
 
 def _check_fit(file: StudyFile, study: Study) -> None:

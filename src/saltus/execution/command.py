@@ -18,13 +18,14 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from .._checks import did_you_mean
+from ..order import Failure, Outcome
 from ..result import Candidate
-from .outcome import Ended, EvaluationError, MachineError, Outcome
+from .evaluation import Answer, Ended, EvaluationError, MachineError, checked_outcome
 from .processes import end_group, how_it_ended
 
 OWN_NAMES = ("study_dir", "trial")  # what a command may be told besides the variables
@@ -36,6 +37,12 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
 _NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _NOT_ITS_FAULT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC)
 _LARGEST_FILE = 10 * 1024 * 1024
+
+
+class ResultError(EvaluationError):
+    """A command ended well, but its output holds no result that can be read."""
+
+    failure = Failure.VALUE
 
 
 @dataclass(frozen=True)
@@ -101,18 +108,18 @@ def as_argument(value: Any) -> str:
     return json.dumps(value)
 
 
-class CommandPlace:
-    """Runs a command for one point at a time."""
+class CommandWorker:
+    """A worker that runs a command for one point at a time."""
 
     def __init__(self, command: Command, timeout: float | None) -> None:
-        """Nothing is started yet."""
+        """Nothing is started yet; `timeout` is in seconds, None waits for ever."""
         self._command, self._timeout = command, timeout
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = False
         self._lock = threading.RLock()  # no start while being ended; a signal may come while ending
 
-    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Outcome:
-        """Run the command in a folder of its own and read its result."""
+    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Answer:
+        """Run the command in a folder of its own, which is gone afterwards or kept, and read its result."""
         command = self._command
         kept = command.keep == "always"
         with ExitStack() as stack:
@@ -126,7 +133,7 @@ class CommandPlace:
                 raise MachineError(f"no working folder can be made in {where}: {error.strerror}") from error
             try:
                 self._run(candidate, folder, out, err, begun)
-                return replace(self._read(folder, out), exit_code=0, stderr=tail(err) or None)
+                return Answer(self._read(folder, out), exit_code=0, stderr=tail(err) or None)
             except EvaluationError as error:
                 kept = command.keep != "never"
                 error.stderr = tail(err) or tail(out)
@@ -136,12 +143,7 @@ class CommandPlace:
                     _keep(folder, command.work / f"trial-{candidate.id}", out, err)
 
     def _run(
-        self,
-        candidate: Candidate,
-        folder: Path,
-        out: IO[bytes],
-        err: IO[bytes],
-        begun: Callable[[int], None],
+        self, candidate: Candidate, folder: Path, out: IO[bytes], err: IO[bytes], begun: Callable[[int], None]
     ) -> None:
         params = json.dumps(candidate.params)
         about = {"SALTUS_TRIAL": str(candidate.id), "SALTUS_STUDY_DIR": str(self._command.folder)}
@@ -167,19 +169,21 @@ class CommandPlace:
         except (OSError, ValueError) as error:
             if getattr(error, "errno", None) in _NOT_ITS_FAULT:
                 raise MachineError(f"commands cannot be started now: {error}") from error
-            raise EvaluationError(f"the command cannot be started: {error}") from error
+            raise EvaluationError(f"the command cannot be started: {error}", failure=Failure.DIED) from error
         begun(process.pid)
         try:
             process.communicate(params.encode(), timeout=self._timeout)
         except subprocess.TimeoutExpired:
             self._end(process)
-            raise EvaluationError(f"timeout after {self._timeout:g} s", process.returncode) from None
+            reason = f"timeout after {self._timeout:g} s"
+            raise EvaluationError(reason, process.returncode, failure=Failure.TIMEOUT) from None
         finally:
             end_group(process.pid)  # what it may have left in the background
         if self._ended:
             raise Ended
         if process.returncode != 0:
-            raise EvaluationError(f"the command {how_it_ended(process.returncode)}", process.returncode)
+            reason = f"the command {how_it_ended(process.returncode)}"
+            raise EvaluationError(reason, process.returncode, failure=Failure.DIED)
 
     def _read(self, folder: Path, out: IO[bytes]) -> Outcome:
         if self._command.result is not None:
@@ -187,9 +191,9 @@ class CommandPlace:
         text = tail(out)
         lines = [line for line in text.splitlines() if line.strip()]
         if not lines:
-            raise EvaluationError("the command printed nothing")
+            raise ResultError("the command printed nothing")
         if len(lines) == 1 and out.tell() > _TAIL:
-            raise EvaluationError("the last line is longer than 1 MiB")
+            raise ResultError("the last line is longer than 1 MiB")
         return from_line(lines[-1].strip(), folder)
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
@@ -210,16 +214,20 @@ class CommandPlace:
 
 
 def from_line(line: str, folder: Path) -> Outcome:
-    """The result that a line tells: a number, a JSON object, or the name of a JSON file in the folder."""
+    """The result that a line tells: a number, a JSON object, or the name of a JSON file in the folder.
+
+    >>> from_line("1.5D-03", Path()).value
+    0.0015
+    """
     if _NUMBER.fullmatch(line):
-        return Outcome(float(re.sub("[dD]", "e", line)))  # Fortran writes 1.0D+03
+        return checked_outcome(float(re.sub("[dD]", "e", line)))  # Fortran writes 1.0D+03
     if _NO_NUMBER.fullmatch(line):
-        return Outcome(float(line))
+        return checked_outcome(float(line))
     if line.startswith("{"):
         return from_json(line, "the last line")
     if line.endswith(".json"):
         return from_file(folder, line)
-    raise EvaluationError(f"the last line is no number: {line[:80]!r}")
+    raise ResultError(f"the last line is no number: {line[:80]!r}")
 
 
 def from_file(folder: Path, name: str) -> Outcome:
@@ -227,39 +235,42 @@ def from_file(folder: Path, name: str) -> Outcome:
     path = folder / name
     try:
         if not path.is_file() and path.exists():
-            raise EvaluationError(f"the result file {name!r} is no regular file")
+            raise ResultError(f"the result file {name!r} is no regular file")
         if path.stat().st_size > _LARGEST_FILE:
-            raise EvaluationError(f"the result file {name!r} is larger than 10 MiB")
+            raise ResultError(f"the result file {name!r} is larger than 10 MiB")
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or type(error).__name__
-        raise EvaluationError(f"the result file {name!r} cannot be read: {why}") from None
+        raise ResultError(f"the result file {name!r} cannot be read: {why}") from None
     return from_json(text, f"the result file {name!r}")
 
 
 def from_json(text: str, what: str) -> Outcome:
-    """The result in a JSON object: `value`, and `constraints` as a list, or as an object with names."""
+    """The result in a JSON object: `value`, and perhaps `constraints`: an object with their names, or a list.
+
+    >>> from_json('{"value": 1.5, "constraints": {"stress": -0.2}}', "the last line").constraints
+    {'stress': -0.2}
+    """
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        raise EvaluationError(f"{what} is no valid JSON") from None
+        raise ResultError(f"{what} is no valid JSON") from None
     if not isinstance(data, dict) or "value" not in data:
-        raise EvaluationError(f"{what} must be a JSON object with 'value'")
+        raise ResultError(f"{what} must be a JSON object with 'value'")
     for key in data if "constraints" not in data else ():  # anything else may stand there, but no misspelling
         if key != "value" and difflib.get_close_matches(key, ["constraints"], cutoff=0.8):
-            raise EvaluationError(f"{what} holds {key!r}{did_you_mean(key, ['constraints'])}")
+            raise ResultError(f"{what} holds {key!r}{did_you_mean(key, ['constraints'])}")
     constraints = data.get("constraints")
-    if isinstance(constraints, dict):
-        constraints = list(constraints.values())
-    if constraints is not None and not isinstance(constraints, list):
-        raise EvaluationError(f"{what}: 'constraints' must be a list of numbers")
-    for number in [data["value"], *(constraints or ())]:
+    if constraints is not None and not isinstance(constraints, list | dict):
+        raise ResultError(f"{what}: 'constraints' must be a list of numbers, or an object with their names")
+    amounts = constraints.values() if isinstance(constraints, dict) else constraints or ()
+    for number in [data["value"], *amounts]:
         if isinstance(number, bool) or not isinstance(number, int | float):
-            raise EvaluationError(f"{what}: {json.dumps(number)[:40]} is no number")
+            raise ResultError(f"{what}: {json.dumps(number)[:40]} is no number")
     try:
-        return Outcome.of(data["value"], constraints)
+        return checked_outcome(data["value"], constraints)
     except TypeError:
-        raise EvaluationError(f"{what}: a number is too large") from None
+        raise ResultError(f"{what}: a number is too large") from None
 
 
 def tail(file: IO[bytes]) -> str:

@@ -1,23 +1,25 @@
 """The only loop: ask, evaluate, remember, tell, until there is a reason to stop.
 
-`minimize` remembers in memory, a study on disk: the loop knows a `Log` and nothing more.
+`minimize` remembers in memory, a study on disk: the driver knows a `Log` and nothing more.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from numbers import Real
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from .._checks import check_limits
 from ..optimizer import Optimizer
+from ..order import Outcome, sign
 from ..result import Candidate, History, Result
 from ..search.stopping import Stop
-from .evaluator import Evaluator, Job
-from .in_flight import Flight, HistoryRow, Log
-from .outcome import Outcome, Run
+from .evaluation import Run
+from .evaluator import Evaluator
+from .in_flight import InFlight
+from .log import Log
 from .progress import Progress
 from .worker_process import WorkerError
 
@@ -58,50 +60,16 @@ class Limits:
 
     def __post_init__(self) -> None:
         """A clear error for a limit that is none."""
-        budget: Any = self.budget
-        if isinstance(budget, bool) or not isinstance(budget, Real) or budget < 1 or budget % 1 != 0:
-            raise ValueError(f"budget must be a positive whole number, got {budget!r}")
-        for name, value in (("target", self.target), ("max_seconds", self.max_seconds)):
-            if value is not None and (not isinstance(value, Real) or math.isnan(value)):
-                raise ValueError(f"{name} must be a number or None, got {value!r}")
+        check_limits(self.budget, self.target, self.max_seconds)
 
 
-class Memory:
-    """Remembers the history and nothing else."""
+class Driver:
+    """An optimizer, its limits, and a log: asks, evaluates, remembers, tells until there is a reason to stop.
 
-    stop = None
-
-    def __init__(self, optimizer: Optimizer) -> None:
-        """Nothing has happened yet."""
-        self._optimizer = optimizer
-        self.rows: list[HistoryRow] = []
-
-    @property
-    def evaluations(self) -> int:
-        """All of them."""
-        return self._optimizer.evaluations
-
-    def knows(self, candidate: Candidate) -> bool:
-        """Never."""
-        return False
-
-    def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
-        """Begin all of them."""
-        return map(submit, candidates)
-
-    def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
-        """Of no interest."""
-
-    def heard(self, candidate: Candidate, run: Run) -> None:
-        """Of no interest."""
-
-    def told(self, row: HistoryRow) -> None:
-        """One more row."""
-        self.rows.append(row)
-
-
-class Loop:
-    """An optimizer, its limits, and a log."""
+    An optimizer that waits gets its batch evaluated as a whole, and the outcomes in the order asked: the
+    result does not depend on timing. One that does not (`asynchronous`) gets every outcome as it comes, and a
+    free worker a candidate at once.
+    """
 
     def __init__(
         self,
@@ -109,54 +77,139 @@ class Loop:
         log: Log,
         limits: Limits,
         *,
-        restarts: bool = True,
         maximize: bool = False,
         on_error: OnError = "raise",
     ) -> None:
-        """The other arguments are those of `minimize`, which explains them."""
+        """The arguments are explained in `minimize`."""
         self.optimizer = optimizer
         self.log = log
         self.budget = int(limits.budget)
-        self.restarts = restarts
         self.on_error = on_error
-        self.sign = -1.0 if maximize else 1.0
+        self.sign = sign(maximize)
         self.target = None if limits.target is None else self.sign * limits.target
         self.max_seconds = math.inf if limits.max_seconds is None else limits.max_seconds
         self.interrupted = False
-        self._flight: Flight | None = None
+        self._flight: InFlight | None = None
         self._failure: ObjectiveError | WorkerError | None = None  # the first, to be raised
+        # of the generation under way: feasible values, and how many were begun if it is evaluated as a whole
+        self._values: list[float] = []
+        self._begun = 0
 
     def run(
         self, evaluator: Evaluator, callback: Callable[[], bool], bar: Progress, width: int | None = None
     ) -> Stop:
-        """Generation after generation; `callback` is called after each and says whether to stop.
+        """Evaluate until there is a reason to stop.
 
-        With a width, so many evaluations are always under way, for an `AsynchronousOptimizer`.
+        Args:
+            evaluator: where evaluations run.
+            callback: called after each generation; says whether to stop.
+            bar: told of every evaluation.
+            width: how many evaluations to keep under way; None: whole batches.
         """
         deadline = time.monotonic() + self.max_seconds
+        flight = self._flight = InFlight(self.log, evaluator, lambda: self.interrupted, deadline)
         try:
-            if width is not None:
-                flight = self._flight = Flight(self.log, evaluator, lambda: self.interrupted, deadline)
-                return self._stream(flight, callback, bar, width)
-            while True:
-                stop = self._run_over() or self._generation(evaluator, bar, deadline)
-                if stop is None and callback():
-                    stop = Stop.CALLBACK
-                if stop is not None:
-                    return stop
+            stop = self._drive(flight, callback, bar, width)
+            flight.drain()
+            if self._failure is not None:
+                failure, self._failure = self._failure, None
+                raise failure from failure.error if isinstance(failure, ObjectiveError) else None
+            return self._reason(flight) or stop or Stop.BUDGET
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         except WorkerError as error:
-            for candidate, run in [] if self._flight is None else self._flight.rest():  # nothing is lost
-                if self.on_error == "infeasible" or not isinstance(run.outcome, Exception):
+            for candidate, run in flight.rest():  # nothing is lost
+                if self.on_error == "infeasible" or run.error is None:
                     self.tell(candidate, run)
             error.optimizer = self.optimizer
             raise
 
+    def _drive(
+        self, flight: InFlight, callback: Callable[[], bool], bar: Progress, width: int | None
+    ) -> Stop | None:
+        """The loop."""
+        optimizer, waits = self.optimizer, width is None
+        generation = optimizer.generation
+        stop = self._feed(flight, width)
+        for candidate, run in flight.results(ordered=waits):
+            if not self._hear(flight, candidate, run, bar):
+                continue
+            if not waits:
+                optimizer.settle()
+            stop = stop or self._reason(flight)
+            if flight.idle if waits else optimizer.generation != generation:
+                self._note_generation()
+                generation = optimizer.generation
+                if stop is None and callback():
+                    stop = Stop.CALLBACK
+            if self._reached_target():
+                stop = Stop.TARGET
+            elif stop is None and self._failure is None and (flight.idle or not waits):
+                stop = self._feed(flight, width)
+            if stop is not None:
+                flight.withdraw()
+            if stop is Stop.TARGET:
+                break
+        if self._begun and self._failure is None:  # what was left of it was taken back
+            self._note_generation()
+        return stop
+
+    def _feed(self, flight: InFlight, width: int | None) -> Stop | None:
+        """Begin what may be begun; a reason to stop if there is one, or if nothing can be."""
+        optimizer, log = self.optimizer, self.log
+        if self._reached_target():
+            return Stop.TARGET
+        if optimizer.stop is not None and optimizer.between_generations and not optimizer.auto_restart:
+            return optimizer.stop
+        if log.stop is not None and not optimizer.pending:
+            return log.stop
+        room = self.budget - log.evaluations - flight.size
+        if width is None:
+            candidates = self._batch(room)
+            self._begun = len(candidates)
+        else:
+            free = min(width - flight.size, room)
+            candidates = optimizer.ask(free) if free > 0 else []
+        if candidates:
+            flight.begin(candidates)
+        return None if candidates or not flight.idle else Stop.BUDGET
+
+    def _batch(self, room: int) -> list[Candidate]:
+        """What is pending, for instance after a restore, and then new candidates, within the budget."""
+        chosen = []
+        for candidate in self.optimizer.pending:
+            if not self.log.knows(candidate):
+                if room <= 0:
+                    continue
+                room -= 1
+            chosen.append(candidate)
+        return chosen + (self.optimizer.ask(room) if room > 0 else [])
+
+    def _hear(self, flight: InFlight, candidate: Candidate, run: Run, bar: Progress) -> bool:
+        """Tell an outcome; False if it is to be raised. Then what is running is told before the raise."""
+        if run.error is not None and self.on_error == "raise":
+            if self._failure is None:
+                self._failure = (
+                    run.error
+                    if isinstance(run.error, WorkerError)
+                    else ObjectiveError(candidate, self.optimizer, run.error)
+                )
+            flight.withdraw()
+            return False
+        told = self.tell(candidate, run)
+        if told.violation == 0 and math.isfinite(told.value):
+            self._values.append(self.sign * told.value)
+        bar.step(self.log.evaluations, self.optimizer, self.sign)
+        return True
+
     def tell(self, candidate: Candidate, run: Run) -> Outcome:
         """Tell the optimizer an outcome; what it was told, in the user's direction."""
-        told = run.told
-        self.optimizer.tell(candidate, self.sign * told.value, told.violation)
+        told = run.result
+        value = self.sign * told.value
+        if told.constraints or told.failure is not None:
+            self.optimizer.tell(candidate, replace(told, value=value))
+        else:
+            self.optimizer.tell(candidate, value)
         return told
 
     def interrupt(self) -> None:
@@ -165,106 +218,19 @@ class Loop:
         if self._flight is not None:
             self._flight.wake()
 
-    def _run_over(self) -> Stop | None:
-        """If the run has ended, begin another; without restarts, the reason to stop."""
-        if self.optimizer.stop is not None and self.optimizer.between_generations:
-            if not self.restarts:
-                return self.optimizer.stop
-            self.optimizer.restart()
-        return None
-
-    def _stream(self, flight: Flight, callback: Callable[[], bool], bar: Progress, width: int) -> Stop:
-        """Begin an evaluation whenever one has ended."""
-        optimizer, log = self.optimizer, self.log
-        generation, values = optimizer.generation, list[float]()
-        stop = self._feed(flight, width)
-        for candidate, run in flight.as_they_come():
-            if not self._heard(flight, values, candidate, run, bar):
-                continue
-            optimizer.settle()
-            if optimizer.generation != generation:
-                log.told(self._history_row(values, len(values)))
-                generation, values = optimizer.generation, []
-                if stop is None and callback():
-                    stop = Stop.CALLBACK
-            if self._reached_target():
-                break
-            if self._failure is None:
-                stop = stop or self._reason(flight) or self._feed(flight, width)
-                if stop is not None:
-                    flight.withdraw()
-        flight.drain()
-        self._raise()
-        return self._reason(flight) or stop or Stop.BUDGET
-
-    def _feed(self, flight: Flight, width: int) -> Stop | None:
-        """Keep so many under way, within the budget."""
-        stop = self._run_over()
-        room = self.budget - self.log.evaluations - flight.size
-        free = min(width - flight.size, room)
-        if stop is None and free > 0:
-            flight.begin(self.optimizer.ask(free))
-        return stop
-
-    def _heard(
-        self, flight: Flight, values: list[float], candidate: Candidate, run: Run, bar: Progress
-    ) -> bool:
-        """Tell an outcome, and add it to the values if it is feasible; False if it is to be raised.
-
-        Then what is running is not lost: it is told before the raise.
-        """
-        if isinstance(run.outcome, Exception) and self.on_error == "raise":
-            self._failure = self._failure or self._failed(candidate, run.outcome)
-            flight.withdraw()
-            return False
-        told = self.tell(candidate, run)
-        if told.violation == 0 and math.isfinite(told.value):
-            values.append(self.sign * told.value)
-        bar.step(self.log.evaluations, self.optimizer, self.sign)
-        return True
-
-    def _raise(self) -> None:
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure from failure.error if isinstance(failure, ObjectiveError) else None
-
-    def _generation(self, evaluator: Evaluator, bar: Progress, deadline: float) -> Stop | None:
-        """Evaluate one generation, or what the budget leaves of it."""
-        optimizer, log = self.optimizer, self.log
-        if self._reached_target():
-            return Stop.TARGET
-        if log.stop is not None and not optimizer.pending:
-            return log.stop
-        candidates = self._candidates()
-        if not candidates:
-            return Stop.BUDGET
-        flight = self._flight = Flight(log, evaluator, lambda: self.interrupted, deadline)
-        flight.begin(candidates)
-        values: list[float] = []
-        for candidate, run in flight.in_order():
-            if not self._heard(flight, values, candidate, run, bar):
-                continue
-            if self._reached_target():
-                flight.withdraw()
-                break
-            if log.stop is not None:
-                flight.withdraw()
-        flight.drain()
-        self._raise()
-        log.told(self._history_row(values, len(candidates)))
-        return self._reason(flight)
-
-    def _history_row(self, values: list[float], size: int) -> HistoryRow:
-        """What the history says about a generation with these feasible values."""
-        best = self.optimizer.best
-        return (
+    def _note_generation(self) -> None:
+        """Tell the log about the generation that is over."""
+        best, values = self.optimizer.best, self._values
+        row = (
             self.log.evaluations,
             self.sign * best.value if best is not None and best.feasible else math.nan,
             self.sign * min(values) if values else math.nan,
-            size,
+            self._begun or len(values),
         )
+        self._values, self._begun = [], 0
+        self.log.told(row)
 
-    def _reason(self, flight: Flight) -> Stop | None:
+    def _reason(self, flight: InFlight) -> Stop | None:
         """Why to stop now, if there is a reason."""
         if self._reached_target():
             return Stop.TARGET
@@ -275,23 +241,6 @@ class Loop:
         if self.log.stop is not None:
             return self.log.stop
         return Stop.BUDGET if self.log.evaluations >= self.budget else None
-
-    def _candidates(self) -> list[Candidate]:
-        """What is pending, for instance after a restore, and then new ones, within the budget."""
-        room = self.budget - self.log.evaluations
-        chosen = []
-        for candidate in self.optimizer.pending:
-            if not self.log.knows(candidate):
-                if room <= 0:
-                    continue
-                room -= 1
-            chosen.append(candidate)
-        return chosen + (self.optimizer.ask(room) if room > 0 else [])
-
-    def _failed(self, candidate: Candidate, error: Exception) -> ObjectiveError | WorkerError:
-        if isinstance(error, WorkerError):
-            return error
-        return ObjectiveError(candidate, self.optimizer, error)
 
     def _reached_target(self) -> bool:
         best = self.optimizer.best

@@ -1,68 +1,79 @@
-"""What evaluates candidates: the protocols of an evaluator, of a worker and of an evaluation under way."""
+"""What evaluates candidates, as protocols: an evaluator, a worker, and an evaluation under way.
+
+An evaluator takes any number of candidates and evaluates them in its own way: in this process
+(`in_process.py`), in the user's executor (`executor.py`), or with workers of our own (`worker_pool.py`).
+A worker runs one evaluation at a time: a process for a Python function (`worker_process.py`), or an external
+command (`command.py`). Another evaluator needs the three methods of `Evaluator` and nothing else.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..result import Candidate
-from .outcome import Outcome, Run
+from .evaluation import Answer, Run
+
+Begun = Callable[[int | None, int | None], None]  # called with the worker's number and its process
 
 
 class Job(Protocol):
     """An evaluation under way; `concurrent.futures.Future` is one."""
 
     def result(self) -> Run:
-        """Wait for its end."""
+        """Wait for its end. Raises `CancelledError` if it was taken back, `Ended` if it was ended."""
 
     def cancel(self) -> bool:
-        """Take the job back unless it has begun."""
+        """Take the job back unless it has begun; whether that was possible."""
 
-    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
-        """Call this when there is a result, or the job was taken back."""
+    def add_done_callback(self, callback: Callable[[object], object], /) -> None:
+        """Call this when there is a result or the job was taken back, at once if so; in any thread.
 
-
-Begun = Callable[[int | None, int | None], None]  # called with the worker's number and its process
+        What the callback gets is of no use: the job, or the future behind it.
+        """
 
 
 class Evaluator(Protocol):
-    """Begins evaluations."""
+    """Evaluates candidates, several at a time if it can."""
 
     def submit(self, candidate: Candidate, begun: Begun) -> Job:
-        """Begin one, or put it in line."""
+        """Begin to evaluate a candidate, or put it in line; `begun` is called when it really begins.
+
+        `begun` gets the number of the worker and the id of its process, each None if it is not known.
+        """
 
     def finish(self) -> None:
-        """Nothing more is wanted than what is running: no second attempts."""
+        """Nothing more is wanted than what is running: make no second attempts."""
 
     def end(self) -> None:
-        """End what is running, now: their jobs raise `Ended`."""
+        """End what is running, now: the jobs raise `Ended`. May be called from a signal handler."""
 
 
-class Place(Protocol):
-    """Runs one evaluation at a time."""
+class Worker(Protocol):
+    """Runs one evaluation at a time, in a process of its own."""
 
-    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Outcome:
-        """The outcome, or an exception; `begun` gets the process that does the work."""
+    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Answer:
+        """Evaluate a candidate; an exception is a failed attempt. `begun` gets the id of the process."""
 
     def end(self) -> None:
-        """End what is running; the place is not used again."""
+        """End what is running, from any thread; the worker is not used again."""
 
 
 @dataclass(slots=True)
 class Settled:
-    """A job whose result is known."""
+    """A job whose result is known already."""
 
     run: Run
 
     def result(self) -> Run:
-        """The result."""
+        """The result, at once."""
         return self.run
 
     def cancel(self) -> bool:
         """Too late."""
         return False
 
-    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
-        """At once."""
+    def add_done_callback(self, callback: Callable[[object], object], /) -> None:
+        """Called at once."""
         callback(self)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import uuid4
 
+from .._typing import Params
 from ..result import Candidate
+from .evaluation import Answer, Objective, Run, evaluate, timed
 from .evaluator import Begun, Job
-from .outcome import Objective, Run, evaluate, timed
 from .worker_process import Sent, WorkerError
 
 # How Dask and Ray say that an evaluation took its workers with it, however often it was begun again. They are
@@ -26,7 +26,7 @@ class _RemoteJob:
     withdrawn: bool = False
 
     def result(self) -> Run:
-        """What the objective raised is in the run: all that is raised here is the executor's own trouble."""
+        """What the objective raised is in the run: all that is raised here is the executor's own failure."""
         try:
             return self.future.result()
         except CancelledError:
@@ -42,36 +42,34 @@ class _RemoteJob:
             if kind in _DIED_OF_IT:
                 died = WorkerError(f"the worker died ({kind})", stderr=str(error))
                 died.add_note(str(error))
-                return Run(died)
+                return Run.failed(died)
             raise WorkerError(f"the executor cannot evaluate: {kind}: {error}") from error
 
     def cancel(self) -> bool:
         self.withdrawn = self.future.cancel()
         return self.withdrawn
 
-    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
-        self.future.add_done_callback(callback)
+    def add_done_callback(self, callback: Callable[[object], object], /) -> None:
+        self.future.add_done_callback(callback)  # without this job, which would keep the future alive
 
 
 class Remote:
-    """Evaluates in the user's executor."""
+    """An evaluator that submits to the user's executor, and notices when that loses what it took."""
 
     def __init__(self, fun: Objective, executor: Executor, retries: int) -> None:
-        """The executor is the user's: it is neither started nor ended here."""
+        """The executor is the user's: it is neither started nor ended here. Retries are made there, too."""
         self._fun, self._executor, self._retries = fun, executor, retries
         self._open: set[Future[Run]] = set()
 
     def submit(self, candidate: Candidate, begun: Begun) -> Job:
-        """At once; the executor has a line of its own.
+        """Submit a candidate at once: the executor has a line of its own. When it begins is not known here.
 
         Dask evaluates a call once for all that look the same: the random word makes each its own, as a noisy
         objective wants it.
         """
-        word = uuid4().hex
+        arguments = self._fun, candidate.params.copy(), self._retries, uuid4().hex
         try:
-            future = self._executor.submit(
-                _run_remotely, self._fun, candidate.params.copy(), self._retries, word
-            )
+            future = self._executor.submit(_run_remotely, *arguments)
         except BrokenExecutor:
             raise
         except Exception as error:
@@ -93,9 +91,7 @@ class Remote:
             future.cancel()
 
 
-def _run_remotely(fun: Objective, params: Any, retries: int, word: str) -> Run:
+def _run_remotely(fun: Objective, params: Params, retries: int, word: str) -> Run:
     """Evaluate in an executor, and make sure that an exception arrives: some break it on their way."""
-    run = timed(lambda: evaluate(fun, params.copy()), retries=retries)
-    if isinstance(run.outcome, Exception):
-        return replace(run, outcome=Sent.of(run.outcome).error())
-    return run
+    run = timed(lambda: Answer(evaluate(fun, params.copy())), retries=retries)
+    return run if run.error is None else replace(run, error=Sent.of(run.error).error())

@@ -5,52 +5,23 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Protocol
 
 from ..result import Candidate
-from ..search.stopping import Stop
+from .evaluation import Ended, Run
 from .evaluator import Evaluator, Job
-from .outcome import Ended, Run
+from .log import Log
 from .worker_process import WorkerError
 
 _LONGEST_WAIT = 3600.0  # seconds: a queue cannot wait for ever with a timeout
-HistoryRow = tuple[float, float, float, float]
 
 
-class Log(Protocol):
-    """What remembers a search while it goes on."""
-
-    @property
-    def evaluations(self) -> int:
-        """How many count against the budget."""
-
-    @property
-    def stop(self) -> Stop | None:
-        """A reason to stop that only the log can see."""
-
-    def knows(self, candidate: Candidate) -> bool:
-        """Whether this candidate, which is pending, has an outcome already."""
-
-    def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
-        """Remember that these candidates are asked, then begin what has to be evaluated."""
-
-    def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
-        """An evaluation has begun."""
-
-    def heard(self, candidate: Candidate, run: Run) -> None:
-        """An outcome is known, in whatever order."""
-
-    def told(self, row: HistoryRow) -> None:
-        """A generation, or a part of it, was told."""
-
-
-class Flight:
-    """Evaluations of several candidates. The log hears of outcomes as they come."""
+class InFlight:
+    """Evaluations of several candidates at a time. The log hears of outcomes as they come."""
 
     def __init__(
         self, log: Log, evaluator: Evaluator, interrupted: Callable[[], bool], deadline: float = math.inf
@@ -87,25 +58,25 @@ class Flight:
         """How many are under way."""
         return len(self._jobs)
 
-    def in_order(self) -> Iterator[tuple[Candidate, Run]]:
-        """The outcomes in the candidates' order, whatever ended first: results do not depend on timing.
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way, and everything that has ended was given."""
+        return not (self._jobs or self._runs)
 
-        Those taken back are left out.
+    def results(self, ordered: bool) -> Iterator[tuple[Candidate, Run]]:
+        """The outcomes, until nothing is under way any more; more may be begun meanwhile.
+
+        Ordered, they come in the order of their beginning, whatever ended first: then results do not
+        depend on timing. Else they come as they end. Those taken back are left out.
         """
-        for id, candidate in list(self._candidates.items()):
-            while id in self._jobs:
-                self._wait()
+        while not self.idle:
+            id = next(iter(self._candidates if ordered else self._runs), None)
             if id in self._runs:
-                yield candidate, self._runs.pop(id)
-
-    def as_they_come(self) -> Iterator[tuple[Candidate, Run]]:
-        """The outcomes in the order of their ends; more may be begun meanwhile."""
-        while self._jobs or self._runs:
-            if not self._runs:
+                yield self._candidates.pop(id), self._runs.pop(id)
+            elif id is None or id in self._jobs:
                 self._wait()
-                continue
-            id = next(iter(self._runs))
-            yield self._candidates.pop(id), self._runs.pop(id)
+            else:
+                del self._candidates[id]  # taken back
 
     def rest(self) -> Iterator[tuple[Candidate, Run]]:
         """The outcomes that are there and were not given yet, although the executor is broken."""
@@ -142,7 +113,7 @@ class Flight:
         else:
             self._events.put(event)
 
-    def _over(self, id: int, job: Job) -> None:
+    def _over(self, id: int, job: object) -> None:
         """From any thread."""
         self._events.put(partial(self._done, id))
 

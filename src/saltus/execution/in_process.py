@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from ..result import Candidate
+from .evaluation import Answer, Objective, Run, evaluate, timed
 from .evaluator import Begun, Job
-from .outcome import Objective, Outcome, Run, evaluate, timed
 
 
 @dataclass(slots=True)
-class _HereJob:
-    """A job that runs in this process, when its outcome is wanted."""
+class _Deferred:
+    """A job that is evaluated when its result is wanted."""
 
     run: Callable[[], Run]
     over: Run | None = None
@@ -27,36 +26,37 @@ class _HereJob:
     def cancel(self) -> bool:
         return True
 
-    def add_done_callback(self, callback: Callable[[Any], object]) -> None:
+    def add_done_callback(self, callback: Callable[[object], object], /) -> None:
         callback(self)
 
 
-class Here:
-    """Evaluates in this process, one after the other."""
+class InProcess:
+    """An evaluator that calls the objective in this process, when an outcome is waited for."""
 
     def __init__(self, fun: Objective, retries: int = 0) -> None:
-        """Nothing to start."""
+        """`retries` is how often an evaluation that raised is tried again."""
         self._fun, self._retries = fun, retries
         self._busy = self._hurry = False
 
     def submit(self, candidate: Candidate, begun: Begun) -> Job:
-        """In line, until the outcome is wanted."""
-        return _HereJob(partial(self._run, candidate, begun))
+        """Put a candidate in line; it is evaluated when its result is wanted."""
+        return _Deferred(partial(self._run, candidate, begun))
 
     def _run(self, candidate: Candidate, begun: Begun) -> Run:
         begun(0, None)
         self._busy = True
-        try:  # a copy for each attempt: the objective may write into what it gets
-            attempt = partial(self._evaluate, candidate)
+        try:
+            attempt = partial(self._attempt, candidate)
             return timed(attempt, retries=self._retries, worker=0, hurry=lambda: self._hurry)
         finally:
             self._busy = False
 
-    def _evaluate(self, candidate: Candidate) -> Outcome:
-        return evaluate(self._fun, candidate.params.copy())
+    def _attempt(self, candidate: Candidate) -> Answer:
+        """With a copy for each: the objective may write into what it gets."""
+        return Answer(evaluate(self._fun, candidate.params.copy()))
 
     def finish(self) -> None:
-        """No second attempts."""
+        """Make no second attempts."""
         self._hurry = True
 
     def end(self) -> None:

@@ -10,12 +10,15 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..optimizer import Optimizer
+from ..order import Failure, Outcome
 from ..result import Candidate
-from .outcome import Ended, EvaluationError, MachineError, Objective, Outcome, evaluate
+from .evaluation import Answer, Ended, EvaluationError, MachineError, Objective, evaluate
 from .processes import deaf_to_ctrl_c, end_group, how_it_ended, own_session
+
+if TYPE_CHECKING:
+    from ..optimizer import Optimizer
 
 _ONE_THREAD = (
     "OMP_NUM_THREADS",
@@ -35,8 +38,13 @@ _environment_lock = threading.Lock()
 
 
 class WorkerError(EvaluationError):
-    """A worker process could not be started, or it died; `optimizer` holds everything told before."""
+    """A worker process could not be started, or it died, or an executor broke.
 
+    If it ends a search, `optimizer` holds everything that was told before: its `state()` can be saved, and
+    its `pending` lists what is still to be evaluated.
+    """
+
+    failure = Failure.DIED
     optimizer: Optimizer | None = None
 
 
@@ -76,14 +84,17 @@ class Sent(NamedTuple):
         return RemoteError(self.reason, stderr=self.trace)
 
 
-class Child:
-    """A worker process with one BLAS thread, in a session of its own."""
+class WorkerProcess:
+    """A worker that evaluates a Python function in a process and session of its own, with one BLAS thread."""
 
     def __init__(self, load: Callable[[], Objective], timeout: float | None, own_errors: bool = True) -> None:
         """Start the process, without waiting for it.
 
-        `load` gives the objective, in the process. Without `own_errors`, exceptions come back as descriptions
-        alone: this process need not know their classes.
+        Args:
+            load: gives the objective; called in the process.
+            timeout: seconds after which an evaluation is ended, and the process with it; None waits for ever.
+            own_errors: whether exceptions of the objective come back themselves. Otherwise they are described
+                by a `RemoteError`: this process then need not know their classes.
         """
         self._load, self._timeout, self._own_errors = load, timeout, own_errors
         self._ended = self._busy = False
@@ -117,8 +128,8 @@ class Child:
             raise error
         self._ready = True
 
-    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Outcome:
-        """Send the point, wait for its outcome; a process that died or hung is replaced the next time."""
+    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Answer:
+        """Send the point and wait for its outcome; a process that died or hung is replaced the next time."""
         if self._ended:
             raise Ended
         if not self._alive:
@@ -136,11 +147,11 @@ class Child:
             raise WorkerError(f"the worker process {how}", self._process.exitcode) from None
         self._busy = False
         if isinstance(answer, Outcome):
-            return answer
+            return Answer(answer)
         if isinstance(answer, Sent):
             raise answer.error()
         self._bury()
-        raise EvaluationError(f"timeout after {self._timeout:g} s")
+        raise EvaluationError(f"timeout after {self._timeout:g} s", failure=Failure.TIMEOUT)
 
     def _start_again(self) -> None:
         try:

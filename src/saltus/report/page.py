@@ -124,13 +124,9 @@ def _best_point(summary: Summary) -> str:
     ]
     tables = [table("Best point", ["variable", "best", "domain"], rows, numeric=[1])]
     if best is not None and best.constraints:
-        marks = [
-            '<span class="good">✓ satisfied</span>' if c <= 0 else '<span class="bad">✗ violated</span>'
-            for c in best.constraints
-        ]
+        marks = '<span class="bad">✗ violated</span>', '<span class="good">✓ satisfied</span>'
         constraints = [
-            (str(i), number(c), mark)
-            for i, (c, mark) in enumerate(zip(best.constraints, marks, strict=True), start=1)
+            (text(clipped(name, 80)), number(c), marks[c <= 0]) for name, c in best.constraints.items()
         ]
         head = ["constraint", "value", "state (at most 0)"]
         tables.append(table("Constraints of the best point", head, constraints, numeric=[1]))

@@ -12,24 +12,42 @@ import hashlib
 import json
 import math
 import os
+import re
 import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any
 
+from .._typing import Params
+from .._version import __version__
+from ..order import Failure
 from .errors import RecordError
 from .schema import APPLICATION, SCHEMA, VERSION, Head
 from .trial import Session, Snapshot, Trial
 
 SYNC_INTERVAL = 0.05  # seconds
+_COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `process` and `point`
+_ADVICE = {  # what to do about a message of SQLite; the first that fits
+    "full": "the disk is full; what was recorded before is safe: make room and continue",
+    "read-?only": "it cannot be written; what was recorded before is safe: make it writable and continue",
+    "disk I/O error": "the disk reports an error (is it full?); what was recorded before is safe",
+    "not a database": "this is not an SQLite file, so no record of Saltus",
+    "locked": "another program holds it locked; close that and try again",
+    "unable to open": "it cannot be opened; does the folder exist, and may you write there?",
+}
+_NO_ADVICE = "the record cannot be used; is the file damaged?"
 
 
-class Record:
-    """A connection to the file."""
+class Database:
+    """A connection to the file of a record: every row that is written or read passes through it.
+
+    It knows tables and rows, checks every row that it reads, and turns errors of SQLite into a `RecordError`
+    that says what to do; which rows belong together is the business of the `Journal`.
+    """
 
     def __init__(self, path: Path, *, write: bool) -> None:
         """Open a file that is a record; `create` makes one."""
@@ -44,7 +62,7 @@ class Record:
         self._db = _connected(path, write)
         self._file = os.stat(path)
         try:
-            with self._reading():
+            with _explained(self.path):
                 self._check_header()
             self.head = self._head()
         except BaseException:
@@ -52,7 +70,7 @@ class Record:
             raise
 
     @classmethod
-    def create(cls, path: Path, head: Head, state: str) -> Record:
+    def create(cls, path: Path, head: Head, state: str) -> Database:
         """Write an empty record. An empty file, or one that was left half made, is taken over."""
         db = _connected(path, write=True)
         with _explained(path), contextlib.closing(db):
@@ -82,21 +100,29 @@ class Record:
         if application != APPLICATION:
             raise RecordError(f"{self.path}: this SQLite file is not a record of Saltus")
         if version != VERSION:
+            advice = "a newer Saltus wrote it: update this one"
+            if version < VERSION:
+                advice = "an older Saltus wrote it: `saltus export` of Saltus 0.1 reads it"
             raise RecordError(
-                f"{self.path}: this version of Saltus reads records of version {VERSION}, got {version}"
+                f"{self.path}: Saltus {__version__} reads records of version {VERSION}, got one of version "
+                f"{version}; {advice}"
             )
 
     def _head(self) -> Head:
-        rows = self._rows("study", "")
-        if not rows:
-            raise self._damaged("the table study is empty")
         with self._understanding("study"):
-            return Head(*rows[0][1:])
+            return Head(*self._only_row("study"))
 
     # writing
 
     def add(self, trials: Iterable[Trial], snapshot: Snapshot | None, evaluations: int, state: str) -> None:
-        """A generation, or a part of it, and the state of the optimizer that asked it: all or nothing."""
+        """Write a generation, or a part of it, and the state of the optimizer that asked it: all or nothing.
+
+        Args:
+            trials: the new ones.
+            snapshot: where the search was looking, if the generation is new.
+            evaluations: how many the optimizer had been told.
+            state: the optimizer, as JSON.
+        """
         self._check_still_there()
         with self._writing():
             if snapshot is not None:
@@ -116,7 +142,10 @@ class Record:
         raise RecordError(f"{self.path}: the record was removed or replaced while the study was running")
 
     def put(self, trials: Iterable[Trial]) -> None:
-        """What is known about trials now: precious, unless it can be had again in no time."""
+        """Write what is known about trials now, over what was known before.
+
+        An outcome that took long is forced to the disk at once; others may wait a moment.
+        """
         rows = list(trials)
         dear = any(t.seconds is None or t.seconds >= SYNC_INTERVAL for t in rows)
         with self._writing(sync=dear or time.monotonic() - self._synced >= SYNC_INTERVAL):
@@ -124,19 +153,19 @@ class Record:
                 _insert(self._db, "trials", _trial_row(trial))
 
     def put_running(self, trial: Trial, process: str | None) -> None:
-        """A trial that a process began to evaluate."""
+        """Write that a process (see `processes.identity`) began to evaluate a trial."""
         with self._writing():
             _insert(self._db, "trials", _trial_row(trial, process))
 
     def begin_session(self, session: Session, objective: str) -> int:
-        """A process begins to run the study."""
+        """Write that a process begins to run the study; the number of the session comes back."""
         with self._writing():
             (number,) = self._db.execute("SELECT coalesce(max(id) + 1, 0) FROM sessions").fetchone()
             _insert(self._db, "sessions", (number, *astuple(session), objective))
         return int(number)
 
     def end_session(self, number: int, ended: float, stop: str) -> None:
-        """It ends."""
+        """Write when and why a session ended."""
         with self._writing():
             ((_, *fields, objective),) = self._rows("sessions", "WHERE id = ?", number)
             session = replace(Session(*fields), ended=ended, stop=stop)
@@ -146,11 +175,8 @@ class Record:
 
     def state(self) -> tuple[int, int, str]:
         """How many trials and evaluations there were, and the optimizer, when it last asked."""
-        rows = self._rows("state", "")
-        if len(rows) != 1:
-            raise self._damaged("the table state is empty")
         with self._understanding("state"):
-            _, trials, evaluations, optimizer = rows[0]
+            trials, evaluations, optimizer = self._only_row("state")
             return int(trials), int(evaluations), str(optimizer)
 
     def trial(self, id: int) -> Trial:
@@ -163,9 +189,9 @@ class Record:
     def process(self, id: int) -> str | None:
         """The process that evaluates a trial, while it is running."""
         rows = self._rows("trials", "WHERE id = ?", id)
-        return None if not rows else rows[0][15]
+        return rows[0][-2] if rows else None
 
-    def find(self, params: Any) -> Trial | None:
+    def find(self, params: Params) -> Trial | None:
         """The last trial with exactly these values that is no repeat itself, or None."""
         text = _json(params)
         which = "WHERE point = ? AND repeats IS NULL ORDER BY id DESC LIMIT 1"
@@ -175,20 +201,16 @@ class Record:
     def count_points(self, failures_since: float) -> int:
         """How many different points have an outcome that holds: a value, or a failure since then."""
         holds = "status = 'done' OR (status = 'failed' AND coalesce(started, 0) >= ?)"
-        query = f"SELECT count(DISTINCT point) FROM trials WHERE {holds}"
-        with self._reading():
-            return int(self._db.execute(query, (failures_since,)).fetchone()[0])
+        return self._count(f"SELECT count(DISTINCT point) FROM trials WHERE {holds}", failures_since)
 
     def repeats_in_a_row(self) -> int:
         """How many of the last trials repeat others."""
-        with self._reading():
-            query = "SELECT count(*) FROM trials WHERE id > coalesce((%s), -1)"
-            last = "SELECT id FROM trials WHERE repeats IS NULL ORDER BY id DESC LIMIT 1"
-            return int(self._db.execute(query % last).fetchone()[0])
+        last = "SELECT id FROM trials WHERE repeats IS NULL ORDER BY id DESC LIMIT 1"
+        return self._count(f"SELECT count(*) FROM trials WHERE id > coalesce(({last}), -1)")
 
     def trials(self) -> Iterator[Trial]:
         """All trials in the order asked, one at a time: memory does not grow with the record."""
-        with self._reading():
+        with _explained(self.path):
             expected, _, _ = self.state()
             count = 0
             cursor = self._db.execute("SELECT * FROM trials ORDER BY id")
@@ -203,7 +225,7 @@ class Record:
 
     def snapshots(self) -> Iterator[Snapshot]:
         """All generations, one at a time."""
-        with self._reading():
+        with _explained(self.path):
             for row in self._db.execute("SELECT * FROM generations ORDER BY generation"):
                 with self._understanding("generations"):
                     generation, first, restarts, *lists = self._checked("generations", row)
@@ -220,8 +242,18 @@ class Record:
         rows = self._rows("sessions", "ORDER BY id DESC LIMIT 1")
         return str(rows[0][-1]) if rows else None
 
+    def _only_row(self, table: str) -> tuple[Any, ...]:
+        """The row of a table that has one, without its id."""
+        for row in self._rows(table, "LIMIT 1"):
+            return row[1:]
+        raise self._damaged(f"the table {table} is empty")
+
+    def _count(self, query: str, *values: Any) -> int:
+        with _explained(self.path):
+            return int(self._db.execute(query, values).fetchone()[0])
+
     def _rows(self, table: str, condition: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._reading():
+        with _explained(self.path):
             rows = self._db.execute(f"SELECT * FROM {table} {condition}", values).fetchall()
         return [self._checked(table, row) for row in rows]
 
@@ -233,9 +265,10 @@ class Record:
 
     def _trial(self, row: tuple[Any, ...]) -> Trial:
         with self._understanding("trials"):
-            id, generation, params, status, value, violation, constraints, *rest = row[:15]
-            numbers = None if constraints is None else tuple(map(_number, json.loads(constraints)))
-            return Trial(id, generation, json.loads(params), status, value, violation, numbers, *rest)
+            id, generation, params, status, value, violation, constraints, failure, *rest = row[:-2]
+            amounts = None if constraints is None else _amounts(json.loads(constraints))
+            kind = None if failure is None else Failure[failure]
+            return Trial(id, generation, json.loads(params), status, value, violation, amounts, kind, *rest)
 
     def _damaged(self, what: str) -> RecordError:
         return RecordError(f"{self.path}: the record is damaged: {what}; use a copy that is not")
@@ -245,13 +278,8 @@ class Record:
         """What stands in a row must mean something, also if its checksum is right."""
         try:
             yield
-        except (ValueError, TypeError, RecursionError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise self._damaged(f"the table {table}: {error}") from error
-
-    @contextmanager
-    def _reading(self) -> Iterator[None]:
-        with _explained(self.path):
-            yield
 
     @contextmanager
     def _writing(self, sync: bool = False) -> Iterator[None]:
@@ -318,29 +346,13 @@ def _checksum(values: Sequence[Any]) -> int:
 
 
 def _trial_row(trial: Trial, process: str | None = None) -> tuple[Any, ...]:
-    text = _json(trial.params)
-    constraints = None
+    row = {name: getattr(trial, name) for name in _COLUMNS}
+    row["params"] = text = _json(trial.params)
     if trial.constraints is not None:
-        constraints = _json([c if math.isfinite(c) else None for c in trial.constraints])
-    return (
-        trial.id,
-        trial.generation,
-        text,
-        trial.status,
-        trial.value,
-        trial.violation,
-        constraints,
-        trial.reason,
-        trial.repeats,
-        trial.attempts,
-        trial.exit_code,
-        trial.stderr,
-        trial.worker,
-        trial.started,
-        trial.seconds,
-        process,
-        _hash(text),
-    )
+        row["constraints"] = _json({name: _written(c) for name, c in trial.constraints.items()})
+    if trial.failure is not None:
+        row["failure"] = trial.failure.name
+    return (*row.values(), process, _hash(text))
 
 
 def _json(value: Any) -> str:
@@ -351,8 +363,13 @@ def _hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode("ascii"), digest_size=16).digest()
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+def _written(amount: float) -> float | str | None:
+    """For JSON, which has no NaN and no infinity."""
+    return amount if math.isfinite(amount) else None if math.isnan(amount) else str(amount)
+
+
+def _amounts(constraints: dict[str, float | str | None]) -> dict[str, float]:
+    return {name: math.nan if amount is None else float(amount) for name, amount in constraints.items()}
 
 
 @contextmanager
@@ -362,18 +379,5 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError) as error:
         text = str(error)
-        if "full" in text:
-            advice = "the disk is full; what was recorded before is safe: make room and continue"
-        elif "readonly" in text or "read-only" in text:
-            advice = "it cannot be written; what was recorded before is safe: make it writable and continue"
-        elif "disk I/O error" in text:
-            advice = "the disk reports an error (is it full?); what was recorded before is safe"
-        elif "not a database" in text:
-            advice = "this is not an SQLite file, so no record of Saltus"
-        elif "locked" in text:
-            advice = "another program holds it locked; close that and try again"
-        elif "unable to open" in text:
-            advice = "it cannot be opened; does the folder exist, and may you write there?"
-        else:
-            advice = "the record cannot be used; is the file damaged?"
+        advice = next((said for sign, said in _ADVICE.items() if re.search(sign, text)), _NO_ADVICE)
         raise RecordError(f"{path}: {advice} (SQLite: {text})") from error

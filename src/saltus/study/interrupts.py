@@ -8,20 +8,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from ..execution.driver import Loop
+from ..execution.driver import Driver
 from ..execution.evaluator import Evaluator
 
 
 @contextmanager
-def interruptible(loop: Loop, evaluator: Evaluator, say: Callable[[str], None]) -> Iterator[None]:
-    """Ctrl-C waits for what is running; a second one, or a request to terminate, ends it."""
+def interruptible(driver: Driver, evaluator: Evaluator, say: Callable[[str], None]) -> Iterator[None]:
+    """While this lasts, Ctrl-C waits for what is running; a second one, or a request to terminate, ends it.
+
+    The search then returns in order, with its record whole. Only the main thread can listen: elsewhere
+    signals do what they did before.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are the business of the main thread
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
-        again = loop.interrupted
-        loop.interrupt()
+        again = driver.interrupted
+        driver.interrupt()
         evaluator.finish()
         if number == signal.SIGINT and not again:
             say("waiting for running evaluations; Ctrl-C again ends them")

@@ -1,4 +1,9 @@
-"""How the loop remembers in a record: what is asked before it is evaluated, what is known as it comes."""
+"""What a study remembers while it runs: candidates before they are evaluated, outcomes as they come.
+
+The driver calls a `Journal` at every step of an evaluation (asked, begun, over), and each call is a
+transaction of the `Database`. So a process that is killed at any moment leaves a record from which the same
+search goes on.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +18,19 @@ from typing import Any
 
 import numpy as np
 
+from .._typing import Params
+from ..execution.evaluation import EvaluationError, Run
 from ..execution.evaluator import Job, Settled
-from ..execution.in_flight import HistoryRow
-from ..execution.outcome import EvaluationError, Outcome, Run
+from ..execution.log import HistoryRow
 from ..execution.processes import identity
 from ..optimizer import Optimizer
+from ..order import Outcome
 from ..result import Candidate
+from ..search.memory import Memory
 from ..search.stopping import Stop
-from .database import Record
+from .database import Database
 from .errors import RecordError
+from .summary import sign_of
 from .trial import Snapshot, Trial
 
 # So many evaluations in a row that failed stop a study in which none has ever succeeded ...
@@ -35,43 +44,53 @@ LONGEST_STDERR_OF_SUCCESS = 1000
 LONGEST_REASON = 300
 
 
-class RecordLog:
-    """The log of one session."""
+class Journal:
+    """The log of one session, which writes to a record.
 
-    def __init__(self, record: Record, optimizer: Optimizer) -> None:
-        """Go on where the record ends."""
-        self._record, self._optimizer = record, optimizer
+    Besides writing, it answers candidates at points that are on record (unless the study is noisy), counts
+    the evaluations of all sessions, and sees when going on makes no sense: everything fails, or nothing
+    is new.
+    """
+
+    def __init__(self, database: Database, optimizer: Optimizer) -> None:
+        """Go on where the record ends.
+
+        Args:
+            database: the record, open for writing.
+            optimizer: the search, restored from the record; what it has pending may be evaluated already.
+        """
+        self._database, self._optimizer = database, optimizer
         self._points = optimizer.space.count_points()
-        self._answers = not record.head.noisy
+        self._answers = not database.head.noisy
         self._trials: dict[int, Trial] = {}  # of the generation under way
         self._first: dict[str, int] = {}  # of each point in it, the first trial
-        self._asked, evaluations, _ = record.state()
+        self._asked, evaluations, _ = database.state()
         self._generation = optimizer.generation - 1
         for candidate in optimizer.pending:
             self._generation = optimizer.generation
-            trial = record.trial(candidate.id)
+            trial = database.trial(candidate.id)
             if trial.params != as_plain(candidate.params):
-                raise RecordError(f"{record.path}: trial {trial.id} does not fit the optimizer's state")
+                raise RecordError(f"{database.path}: trial {trial.id} does not fit the optimizer's state")
             self._remember(trial)
             evaluations += trial.evaluated
         self.evaluations = evaluations
         done = any(t.status == "done" for t in self._trials.values())
         self._succeeded = done or optimizer.best is not None
         self._failures_in_a_row = 0
-        self._repeats_in_a_row = record.repeats_in_a_row()
+        self._repeats_in_a_row = database.repeats_in_a_row()
         # failures of before a session that was stopped because of them say nothing: something is repaired now
-        failing = (s.ended for s in record.sessions() if s.stop == Stop.FAILING.name and s.ended)
+        failing = (s.ended for s in database.sessions() if s.stop == Stop.FAILING.name and s.ended)
         self._repaired = max(failing, default=0.0)
 
     @property
     def stop(self) -> Stop | None:
-        """Everything fails, or everything is known."""
+        """FAILING if too many evaluations in a row failed, EXHAUSTED if all that is proposed is known."""
         limit = FAILURES_LATER if self._succeeded else FAILURES_AT_FIRST
         if self._failures_in_a_row >= limit:
             return Stop.FAILING
         if self._repeats_in_a_row >= REPEATS_IN_A_ROW * self._optimizer.space.dimension:
             return Stop.EXHAUSTED
-        if self._answers and self.evaluations >= self._points <= self._record.count_points(self._repaired):
+        if self._answers and self.evaluations >= self._points <= self._database.count_points(self._repaired):
             return Stop.EXHAUSTED
         return None
 
@@ -83,10 +102,13 @@ class RecordLog:
         """The trial that is evaluated for this one: itself, unless it repeats another."""
         if trial.repeats is None:
             return trial
-        return self._trials.get(trial.repeats) or self._record.trial(trial.repeats)
+        return self._trials.get(trial.repeats) or self._database.trial(trial.repeats)
 
     def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
-        """Write down what is asked and who asked it; then begin what nobody has evaluated."""
+        """Write down what is asked, with the optimizer that asked it; then submit what is not on record.
+
+        One job for each candidate comes back, in their order; candidates at the same point share one.
+        """
         self.add([c for c in candidates if c.id >= self._asked])
         jobs: dict[int, Job] = {}
         for candidate in candidates:
@@ -100,7 +122,7 @@ class RecordLog:
         return jobs.values()
 
     def add(self, new: list[Candidate]) -> None:
-        """Write down candidates, and the optimizer that asked them."""
+        """Write down new candidates, and the state of the optimizer that asked them, in one transaction."""
         if not new:
             return
         optimizer = self._optimizer
@@ -112,8 +134,8 @@ class RecordLog:
             where = (tuple(np.asarray(v).tolist()) for v in (optimizer.mean, optimizer.sd))
             snapshot = Snapshot(self._generation, new[0].id, optimizer.restarts, *where)
         trials = [self._trial(candidate) for candidate in new]
-        state = json.dumps(optimizer.state(), allow_nan=False)
-        self._record.add(trials, snapshot, self.evaluations - self._known_but_pending(), state)
+        state = json.dumps(optimizer.state(memory=False), allow_nan=False)
+        self._database.add(trials, snapshot, self.evaluations - self._known_but_pending(), state)
         self._asked = new[-1].id + 1
 
     def _known_but_pending(self) -> int:
@@ -137,9 +159,9 @@ class RecordLog:
         self._remember(trial)
         return trial
 
-    def _on_record(self, params: Any) -> Trial | None:
+    def _on_record(self, params: Params) -> Trial | None:
         """An earlier trial at this point whose outcome holds."""
-        same = self._record.find(params)
+        same = self._database.find(params)
         if same is not None and same.status == "failed" and (same.started or 0.0) < self._repaired:
             return None
         return same
@@ -161,20 +183,20 @@ class RecordLog:
         return [t for t in trials if t.repeats is None and not t.evaluated]
 
     def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
-        """An evaluation is running."""
+        """An evaluation is running: by which worker, and in which process, is on record from now on."""
         trial = replace(self._trials[candidate.id], status="running", worker=worker, started=time.time())
-        self._record.put_running(trial, identity(process))
+        self._database.put_running(trial, identity(process))
         self._trials[trial.id] = trial
 
     def heard(self, candidate: Candidate, run: Run) -> None:
-        """An outcome is known."""
+        """An evaluation is over: its outcome is on record from now on."""
         trial = self._trials[candidate.id]
         if trial.evaluated or trial.status == "repeated":
             return  # it was in the record
         if trial.repeats is not None:
-            self._put(repeated(trial, replace(with_outcome(trial, run), id=trial.repeats)))
+            self._put(repeated(trial, replace(with_run(trial, run), id=trial.repeats)))
             return
-        trial = with_outcome(trial, run)
+        trial = with_run(trial, run)
         self._put(trial)
         self.evaluations += 1
         if trial.status == "failed":
@@ -183,15 +205,15 @@ class RecordLog:
             self._succeeded, self._failures_in_a_row = True, 0
 
     def _put(self, trial: Trial) -> None:
-        self._record.put([trial])
+        self._database.put([trial])
         self._trials[trial.id] = trial
 
     def told(self, row: HistoryRow) -> None:
-        """Nothing to do: it is all in the trials."""
+        """A generation is complete. Nothing to do: its row of the history follows from its trials."""
 
     def close(self) -> None:
         """What was running is not any more: it is to be evaluated again."""
-        self._record.put(reset(t) for t in self._trials.values() if t.status == "running")
+        self._database.put(reset(t) for t in self._trials.values() if t.status == "running")
         self._trials = {i: reset(t) if t.status == "running" else t for i, t in self._trials.items()}
 
 
@@ -202,43 +224,66 @@ def reset(trial: Trial) -> Trial:
 
 def repeated(trial: Trial, same: Trial) -> Trial:
     """The trial answered with the outcome of another one."""
-    fields = ("value", "violation", "constraints", "reason")
+    fields = ("value", "violation", "constraints", "failure", "reason")
     return replace(trial, status="repeated", repeats=same.id, **{f: getattr(same, f) for f in fields})
 
 
-def with_outcome(trial: Trial, run: Run) -> Trial:
-    """The trial with what its evaluation gave."""
-    about: dict[str, Any] = {"attempts": run.attempts}
+def with_run(trial: Trial, run: Run) -> Trial:
+    """The trial with what its evaluation gave: done, or failed with the reason."""
+    outcome, stderr = run.outcome, run.stderr
+    failed = outcome.failure is not None
+    if run.error is not None and not isinstance(run.error, EvaluationError):
+        stderr = "\n".join(getattr(run.error, "__notes__", None) or traceback.format_exception(run.error))
+    about: dict[str, Any] = {}
     if run.worker is not None:
         about["worker"] = run.worker
     if math.isfinite(run.started):
         about.update(started=run.started, seconds=run.seconds)
-    outcome = run.outcome
-    if isinstance(outcome, Outcome | EvaluationError):
-        longest = LONGEST_STDERR_OF_SUCCESS if isinstance(outcome, Outcome) else LONGEST_STDERR
-        about.update(exit_code=outcome.exit_code, stderr=clean(outcome.stderr, longest))
-    if isinstance(outcome, Outcome):
-        value = outcome.value + 0.0 if math.isfinite(outcome.value) else None  # SQLite has no -0.0
-        about["constraints"] = outcome.constraints
-        if outcome.trouble is not None:
-            return replace(trial, status="failed", reason=outcome.trouble, **about)
-        return replace(trial, status="done", value=value, violation=outcome.violation, **about)
-    if isinstance(outcome, EvaluationError):
-        return replace(trial, status="failed", reason=_shortened(outcome.reason), **about)
-    notes = getattr(outcome, "__notes__", None) or traceback.format_exception(outcome)
-    about["stderr"] = clean("\n".join(notes), LONGEST_STDERR)
-    return replace(trial, status="failed", reason=_shortened(f"{type(outcome).__name__}: {outcome}"), **about)
+    if not failed and math.isfinite(outcome.value):
+        about["value"] = outcome.value + 0.0  # SQLite has no -0.0
+    return replace(
+        trial,
+        status="failed" if failed else "done",
+        violation=0.0 if failed else outcome.violation,
+        constraints=dict(outcome.constraints) or None,
+        failure=outcome.failure,
+        reason=None if run.failure_reason is None else _shortened(run.failure_reason),
+        attempts=run.attempts,
+        exit_code=run.exit_code,
+        stderr=clean(stderr, LONGEST_STDERR_OF_SUCCESS if run.error is None else LONGEST_STDERR),
+        **about,
+    )
 
 
 def run_of(trial: Trial) -> Run:
-    """The evaluation of a trial that is over, as the loop knows it."""
-    if trial.status == "failed" or trial.reason is not None:
-        return Run(EvaluationError(trial.reason or "failed"))
+    """The evaluation of a trial that is over, as the driver knows it."""
     value = math.nan if trial.value is None else trial.value
-    return Run(Outcome(value, trial.violation, trial.constraints))
+    error = None if trial.reason is None else EvaluationError(trial.reason, failure=trial.failure)
+    return Run(Outcome(value, trial.constraints or {}, trial.failure), error)
 
 
-def as_plain(params: Any) -> Any:
+def remember(memory: Memory, trials: Iterable[Trial], direction: str) -> None:
+    """Fill the memory of a search with trials that it was told of."""
+    ids: list[int] = []
+    x: list[list[float]] = []
+    values: list[float] = []
+    violations: list[float] = []
+    details: dict[int, Outcome] = {}
+    factor = sign_of(direction)
+    for trial in trials:
+        params = trial.params
+        outcome = run_of(trial).result
+        if outcome.constraints or outcome.failure is not None:
+            details[len(ids)] = replace(outcome, value=factor * outcome.value)
+        ids.append(trial.id)
+        x.append(list(params.values()) if isinstance(params, dict) else params)
+        values.append(factor * outcome.value)
+        violations.append(outcome.violation)
+    if ids:
+        memory.extend(ids, np.array(x, dtype=np.float64), values, violations, details)
+
+
+def as_plain(params: Params) -> Params:
     """Params as they come back from JSON."""
     if isinstance(params, np.ndarray):
         return params.tolist()

@@ -61,10 +61,10 @@ if hasattr(os, "register_at_fork"):
 
 
 class Lock:
-    """Held from `Lock(...)` to `release()`."""
+    """The right to write to a record, from `Lock(...)` to the end of a `with` block."""
 
     def __init__(self, record: Path, patience: float = 0.0) -> None:
-        """Take the lock of a record within some seconds, or say who holds it."""
+        """Take the lock of a record within so many seconds, or raise a LockedError that says who holds it."""
         if record.is_dir():
             raise RecordError(f"{record}: this is a folder, not a record")
         self._path = _file_of(record)
@@ -110,7 +110,11 @@ class Lock:
             return f"process {int(who['process'])} on {who['host']} since {since}"
         return "another process"
 
-    def release(self) -> None:
+    def __enter__(self) -> Lock:
+        """It is taken already."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
         """Give it back; the file goes too."""
         if not self._file.closed:
             with suppress(OSError):

@@ -10,21 +10,21 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 from .._checks import did_you_mean
-from ..execution.command import Command, CommandPlace
+from ..execution.command import Command, CommandWorker
+from ..execution.evaluation import MachineError, Objective
 from ..execution.evaluator import Evaluator
-from ..execution.outcome import MachineError, Objective
-from ..execution.worker_pool import Pool, pooled
+from ..execution.worker_pool import WorkerPool, pooled
 from .errors import SettingsError
 from .settings import ObjectiveSettings, StudyFile
 
 
 def described(file: StudyFile) -> str:
-    """For the record: what is evaluated."""
+    """What a study file says to evaluate, as a phrase for the record."""
     objective = file.objective or ObjectiveSettings()
     if objective.command is not None:
         return f"command {list(objective.command)}"
@@ -32,7 +32,13 @@ def described(file: StudyFile) -> str:
 
 
 def evaluating(file: StudyFile, workers: int, record: Path) -> AbstractContextManager[Evaluator]:
-    """Where evaluations for this record run."""
+    """An evaluator for what a study file says: a command, or a Python function in worker processes.
+
+    Args:
+        file: the study file.
+        workers: how many evaluations run at a time.
+        record: the record of the study, after which the folder for commands to work in is named.
+    """
     objective = file.objective
     if objective is None:
         raise SettingsError(
@@ -43,14 +49,9 @@ def evaluating(file: StudyFile, workers: int, record: Path) -> AbstractContextMa
     if objective.command is None:
         load = partial(load_in_worker, str(objective.python), str(file.folder))
         return pooled(load, workers, timeout, retries, own_errors=False)
-    command = Command(
-        objective.command,
-        file.folder,
-        objective.result,
-        objective.keep,
-        file.path.absolute().with_suffix(".work"),
-        _scratch(record),
-    )
+    work = file.path.absolute().with_suffix(".work")
+    given = objective.command, file.folder, objective.result, objective.keep, work
+    command = Command(*given, scratch=_scratch(record))
     if command.program() is None:
         raise SettingsError(
             f"{file.path}: [objective] command: there is no program {command.arguments[0]!r}"
@@ -66,8 +67,8 @@ def _scratch(record: Path) -> Path:
 
 
 @contextmanager
-def _running(command: Command, workers: int, timeout: float | None, retries: int) -> Iterator[Pool]:
-    """Places for a command, with a folder to work in: empty at first, gone afterwards."""
+def _running(command: Command, workers: int, timeout: float | None, retries: int) -> Iterator[WorkerPool]:
+    """Workers for a command, with a folder to work in: empty at first, gone afterwards."""
     scratch = command.scratch
     assert scratch is not None
     shutil.rmtree(scratch, ignore_errors=True)  # what a killed session left
@@ -76,7 +77,8 @@ def _running(command: Command, workers: int, timeout: float | None, retries: int
     except OSError as error:
         raise MachineError(f"{scratch}: no working folder can be made there: {error.strerror}") from error
     try:
-        with Pool([CommandPlace(command, timeout) for _ in range(workers)], retries) as pool:
+        crew = [CommandWorker(command, timeout) for _ in range(workers)]
+        with closing(WorkerPool(crew, retries)) as pool:
             yield pool
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
-VERSION = 1
+VERSION = 2  # 1 was that of Saltus 0.1: constraints without names, no kind of failure
 
 SCHEMA = """
 CREATE TABLE study (
@@ -28,7 +28,8 @@ CREATE TABLE trials (
     status TEXT NOT NULL,       -- asked, running, done, failed or repeated
     value REAL,
     violation REAL NOT NULL,    -- sum of the violated constraints
-    constraints TEXT,           -- JSON: a list of numbers; above 0 is violated
+    constraints TEXT,           -- JSON: an object, the value of each by its name; above 0 is violated
+    failure TEXT,               -- the kind of failure: VALUE, CONSTRAINT, EXCEPTION, TIMEOUT or DIED
     reason TEXT,                -- why it failed
     repeats INTEGER,            -- the trial that answered this one
     attempts INTEGER NOT NULL,

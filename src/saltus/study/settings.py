@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from .._checks import check_evaluations, check_seed, did_you_mean
+from .._checks import check_attempts, check_limits, check_seed, did_you_mean, worker_count
 from ..execution.command import OWN_NAMES, Command
-from ..execution.driver import Limits
-from ..execution.worker_pool import worker_count
 from ..optimizer import DEFAULT_STRATEGY
-from ..search import STRATEGIES
+from ..search import STRATEGIES, mirrored
 from ..space import Space
 from ..space.variables import Bool, Float, Int, Ordinal, Variable
+from ..strategy import default_population
 from .errors import SettingsError
 
 TYPES: dict[str, type[Variable]] = {"float": Float, "int": Int, "ordinal": Ordinal, "bool": Bool}
@@ -69,6 +69,24 @@ class StudyFile:
         """Where the file is: programs and modules are looked up there."""
         return self.path.absolute().parent
 
+    def population(self, workers: int) -> int:
+        """Candidates in a generation: as the file says, else as many as keep so many workers busy."""
+        if self.study.population is not None:
+            return self.study.population
+        return whole_rounds(default_population(self.space.dimension), self.study.strategy, workers)
+
+
+def whole_rounds(population: int, strategy: str, workers: int) -> int:
+    """The next larger population that keeps all workers busy to the end of a generation.
+
+    Candidates of a strategy that samples mirrored pairs come in even numbers.
+
+    >>> whole_rounds(6, "saltus", 4), whole_rounds(8, "saltus", 3), whole_rounds(9, "cma-es", 5)
+    (8, 12, 10)
+    """
+    step = math.lcm(workers, 2) if mirrored(strategy) else workers
+    return max(4, step * math.ceil(population / step))
+
 
 class _Reader:
     """Goes through the tables of a file."""
@@ -108,8 +126,10 @@ class _Reader:
     def _study(self, table: dict[str, Any]) -> StudySettings:
         settings = StudySettings(**self._checked("study", table, StudySettings))
         try:
-            Limits(1 if settings.budget is None else settings.budget, settings.target, settings.max_seconds)
-            check_evaluations(settings.timeout, settings.retries)
+            check_limits(
+                1 if settings.budget is None else settings.budget, settings.target, settings.max_seconds
+            )
+            check_attempts(settings.timeout, settings.retries)
             check_seed(settings.seed)
             worker_count(settings.workers)
         except ValueError as error:

@@ -10,44 +10,33 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from .._checks import check_evaluations, check_seed
+from .._checks import check_attempts, check_seed, checked_count, worker_count
 from .._typing import PerVariable
 from .._version import __version__
-from ..execution.driver import Callback, Limits, Loop
+from ..execution.choose import evaluating
+from ..execution.driver import Callback, Driver, Limits
+from ..execution.evaluation import Constraints, EvaluationError, Objective, Run, checked_outcome
 from ..execution.evaluator import Evaluator
-from ..execution.outcome import EvaluationError, Objective, Outcome, Run
 from ..execution.processes import end_leftover
 from ..execution.progress import Progress
-from ..execution.worker_pool import evaluating, worker_count
 from ..minimize import default_budget, stopping
 from ..optimizer import DEFAULT_STRATEGY, Optimizer
 from ..result import History, Result
 from ..space import Space
-from .database import Record
-from .errors import LockedError, RecordError, SettingsError, StudyError
+from .database import Database
+from .errors import RecordError, SettingsError, StudyError
 from .interrupts import interruptible
-from .journal import RecordLog, reset
+from .journal import Journal, remember, reset
 from .lock import Lock, is_held
 from .schema import Head
-from .summary import Summary, history_rows, summarise
+from .summary import Summary, history_rows, sign_of, summarise
 from .trial import Session, Snapshot, Trial
-
-__all__ = [
-    "LockedError",
-    "RecordError",
-    "SettingsError",
-    "Snapshot",
-    "Study",
-    "StudyError",
-    "Summary",
-    "Trial",
-]
 
 PATIENCE = 10.0  # seconds that short work on a record waits for its turn
 Direction = Literal["minimize", "maximize"]
@@ -69,8 +58,8 @@ class Study:
     def __init__(self, path: Path) -> None:
         """Use `Study.create` or `Study.open`."""
         self.path = path
-        with self._reading() as record:
-            self.head = record.head
+        with self._reading() as database:
+            self.head = database.head
         try:
             self.space = Space.from_plain(json.loads(self.head.space))
         except Exception as error:  # whatever a foreign file may hold
@@ -114,7 +103,13 @@ class Study:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
         check_seed(seed)
         optimizer = Optimizer(
-            space, strategy=strategy, population=population, mean=mean, sigma=sigma, seed=int(seed)
+            space,
+            strategy=strategy,
+            population=population,
+            mean=mean,
+            sigma=sigma,
+            seed=int(seed),
+            auto_restart=True,
         )
         head = Head(
             name=path.stem if name is None else name,
@@ -127,15 +122,12 @@ class Study:
             created=time.time(),
             version=__version__,
         )
-        lock = Lock(path, patience=PATIENCE)
-        try:
-            if Record.is_made(path):
+        with Lock(path, patience=PATIENCE):
+            if Database.is_made(path):
                 raise RecordError(
                     f"{path}: there is something already; Study.open opens it, another name begins anew"
                 )
-            Record.create(path, head, json.dumps(optimizer.state(), allow_nan=False)).close()
-        finally:
-            lock.release()
+            Database.create(path, head, json.dumps(optimizer.state(memory=False), allow_nan=False)).close()
         return cls(path)
 
     @classmethod
@@ -147,10 +139,6 @@ class Study:
     def maximize(self) -> bool:
         """Whether larger is better."""
         return self.head.direction == "maximize"
-
-    @property
-    def _sign(self) -> float:
-        return -1.0 if self.maximize else 1.0
 
     def optimize(
         self,
@@ -181,7 +169,7 @@ class Study:
         """
         if not callable(fun):
             raise TypeError(f"fun must be callable, got {type(fun).__name__}")
-        check_evaluations(timeout, retries)
+        check_attempts(timeout, retries)
         where = evaluating(fun, workers, executor, timeout, retries)
         name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
         count = 1 if executor is not None else worker_count(workers)
@@ -200,45 +188,67 @@ class Study:
         bar: Progress | None = None,
         say: Callable[[str], None] = lambda line: None,
     ) -> Result:
-        """`optimize` with evaluations of any kind; `say` is told what happens besides."""
+        """`optimize` with evaluations of any kind, for instance by a command.
+
+        Args:
+            where: gives the evaluator; entered when the record is open, left before it is closed.
+            objective: what is evaluated, as a phrase for the record.
+            limits: when to stop.
+            workers: how many evaluations run at a time, for the record.
+            callback: as for `optimize`.
+            bar: is told about every evaluation.
+            say: is called with a line for the user where something unusual happens.
+        """
         with ExitStack() as stack:
-            record, optimizer = stack.enter_context(self._writing())
+            database, optimizer = stack.enter_context(self._writing())
             bar = stack.enter_context(bar or Progress(None))
-            for line in _tidy(record, optimizer):
+            for line in _tidy(database, optimizer):
                 say(line)
-            log = RecordLog(record, optimizer)
-            loop = Loop(optimizer, log, limits, maximize=self.maximize, on_error="infeasible")
+            journal = Journal(database, optimizer)
+            driver = Driver(optimizer, journal, limits, maximize=self.maximize, on_error="infeasible")
             # in their order, and only up to the first that is unknown: as if they had just been evaluated
-            for candidate in itertools.takewhile(log.knows, optimizer.pending):
-                loop.tell(candidate, log.answer(candidate))
+            for candidate in itertools.takewhile(journal.knows, optimizer.pending):
+                driver.tell(candidate, journal.answer(candidate))
             evaluator = stack.enter_context(where)
-            with interruptible(loop, evaluator, say), _session(record, log, workers, objective) as ended:
-                stop = loop.run(evaluator, stopping(callback, lambda _: loop.result(None, History())), bar)
+            with (
+                interruptible(driver, evaluator, say),
+                _session(database, journal, workers, objective) as ended,
+            ):
+                stop = driver.run(
+                    evaluator, stopping(callback, lambda _: driver.result(None, History())), bar
+                )
                 ended(stop.name)
-            return loop.result(stop, History(list(history_rows(self.head.direction, record.trials()))))
+            return driver.result(stop, History(list(history_rows(self.head.direction, database.trials()))))
 
     def ask(self, count: int | None = None) -> list[Trial]:
         """The next trials to evaluate by hand: the rest of the generation, or so many.
 
         If all are out, the list is empty: `tell` what is missing first. Points that the record can answer are
         not asked.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/lab.db", Space({"k": Int(0, 20)}), seed=1)
+        >>> for trial in study.ask(2):
+        ...     told = study.tell(trial.id, (trial.params["k"] - 7) ** 2, {"heat": trial.params["k"] - 30})
+        >>> told.status, sorted(told.constraints)
+        ('done', ['heat'])
         """
-        if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-            raise ValueError(f"ask takes a positive whole number, or nothing, got {count!r}")
-        with self._writing(PATIENCE) as (record, optimizer):
-            log = RecordLog(record, optimizer)
+        if count is not None:
+            count = checked_count(count)
+        with self._writing(PATIENCE) as (database, optimizer):
+            journal = Journal(database, optimizer)
             out: list[Trial] = []
+            sign = sign_of(self.head.direction)
             while count is None or len(out) < count:
-                for candidate in filter(log.knows, optimizer.pending):
-                    told = log.answer(candidate).told
-                    optimizer.tell(candidate, self._sign * told.value, told.violation)
-                if log.stop is not None and not optimizer.pending:
+                for candidate in filter(journal.knows, optimizer.pending):
+                    result = journal.answer(candidate).result
+                    optimizer.tell(candidate, sign * result.value, result.violation)
+                if journal.stop is not None and not optimizer.pending:
                     break
-                if optimizer.stop is not None and optimizer.between_generations:
-                    optimizer.restart()
                 new = optimizer.ask(None if count is None else count - len(out))
-                log.add(new)
-                out += log.to_evaluate(new)
+                journal.add(new)
+                out += journal.to_evaluate(new)
                 if not new or (count is None and out):
                     break
             return out
@@ -247,24 +257,33 @@ class Study:
         self,
         trial: int,
         value: float | None = None,
-        constraints: Any = None,
+        constraints: Constraints | None = None,
         *,
         failed: str | None = None,
     ) -> Trial:
-        """The value of a trial that `ask` gave, or the reason why there is none."""
+        """Put the outcome of a trial that `ask` gave on record, in any order; what is told stays.
+
+        Args:
+            trial: its number.
+            value: what was measured.
+            constraints: those above 0 are violated: a dict by name, a list, or a single number.
+            failed: the reason why there is no value.
+        """
         if (value is None) == (failed is None):
             raise ValueError("tell takes a value, or failed= and a reason: exactly one of them")
-        outcome: Outcome | EvaluationError
-        outcome = Outcome.of(value, constraints) if failed is None else EvaluationError(failed)
+        if failed is None:
+            run = Run(checked_outcome(value, constraints))
+        else:
+            run = Run.failed(EvaluationError(failed))
         trial = operator.index(trial)
-        with self._writing(PATIENCE) as (record, optimizer):
-            log = RecordLog(record, optimizer)
-            waiting = [t.id for t in log.to_evaluate(optimizer.pending)]
+        with self._writing(PATIENCE) as (database, optimizer):
+            journal = Journal(database, optimizer)
+            waiting = [t.id for t in journal.to_evaluate(optimizer.pending)]
             if trial not in waiting:
                 numbers = ", ".join(map(str, waiting)) or "none"
                 raise SettingsError(f"trial {trial} is not waiting for a value; these are: {numbers}")
-            log.heard(next(c for c in optimizer.pending if c.id == trial), Run(outcome))
-            return record.trial(trial)
+            journal.heard(next(c for c in optimizer.pending if c.id == trial), run)
+            return database.trial(trial)
 
     @property
     def best(self) -> Trial | None:
@@ -273,49 +292,41 @@ class Study:
 
     def trials(self) -> Iterator[Trial]:
         """All trials in the order asked, one at a time."""
-        with self._reading() as record:
-            yield from record.trials()
+        with self._reading() as database:
+            yield from database.trials()
 
     def snapshots(self) -> Iterator[Snapshot]:
         """Where the search was looking, generation by generation."""
-        with self._reading() as record:
-            yield from record.snapshots()
+        with self._reading() as database:
+            yield from database.snapshots()
 
     def last_objective(self) -> str | None:
         """What the last session evaluated, as a phrase."""
-        with self._reading() as record:
-            return record.last_objective()
+        with self._reading() as database:
+            return database.last_objective()
 
     def summary(self) -> Summary:
         """The state of the study, from its whole record."""
-        with self._reading() as record:
-            parts = record.trials(), record.snapshots(), record.sessions()
+        with self._reading() as database:
+            parts = database.trials(), database.snapshots(), database.sessions()
             return summarise(self.head, self.space, *parts, running=is_held(self.path))
 
-    @contextmanager
-    def _reading(self) -> Iterator[Record]:
-        record = Record(self.path, write=False)
-        try:
-            yield record
-        finally:
-            record.close()
+    def _reading(self) -> closing[Database]:
+        return closing(Database(self.path, write=False))
 
     @contextmanager
-    def _writing(self, patience: float = 0.0) -> Iterator[tuple[Record, Optimizer]]:
+    def _writing(self, patience: float = 0.0) -> Iterator[tuple[Database, Optimizer]]:
         """The record and its optimizer, for this process alone."""
-        lock = Lock(self.path, patience)
-        try:
-            record = Record(self.path, write=True)
-            try:
-                yield record, self._optimizer(record)
-            finally:
-                record.close()
-        finally:
-            lock.release()
+        with Lock(self.path, patience), closing(Database(self.path, write=True)) as database:
+            yield database, self._optimizer(database)
 
-    def _optimizer(self, record: Record) -> Optimizer:
+    def _optimizer(self, database: Database) -> Optimizer:
         try:
-            return Optimizer.restore(json.loads(record.state()[2]), self.space)
+            optimizer = Optimizer.restore(json.loads(database.state()[2]), self.space)
+            # the state is without its memory: points are in the record already
+            told = (t for t in database.trials() if t.generation < optimizer.generation)
+            remember(optimizer.memory, told, self.head.direction)
+            return optimizer
         except StudyError:
             raise
         except Exception as error:  # whatever a foreign file may hold
@@ -323,10 +334,12 @@ class Study:
 
 
 @contextmanager
-def _session(record: Record, log: RecordLog, workers: int, objective: str) -> Iterator[Callable[[str], None]]:
+def _session(
+    database: Database, journal: Journal, workers: int, objective: str
+) -> Iterator[Callable[[str], None]]:
     """On record as long as it lasts; what is given to it is why it ended."""
     session = Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None)
-    number = record.begin_session(session, objective)
+    number = database.begin_session(session, objective)
     reasons: list[str] = []
     try:
         yield reasons.append
@@ -335,17 +348,17 @@ def _session(record: Record, log: RecordLog, workers: int, objective: str) -> It
         raise
     finally:
         with suppress(RecordError):  # that it cannot be written is known by then
-            log.close()
-            record.end_session(number, time.time(), reasons[0])
+            journal.close()
+            database.end_session(number, time.time(), reasons[0])
 
 
-def _tidy(record: Record, optimizer: Optimizer) -> list[str]:
+def _tidy(database: Database, optimizer: Optimizer) -> list[str]:
     """End and take back what a session that died left running; say what was done."""
-    left = [t for c in optimizer.pending if (t := record.trial(c.id)).status == "running"]
-    ended = [trial.id for trial in left if end_leftover(record.process(trial.id))]
+    left = [t for c in optimizer.pending if (t := database.trial(c.id)).status == "running"]
+    ended = [trial.id for trial in left if end_leftover(database.process(trial.id))]
     lines = []
     if left:
-        record.put(map(reset, left))
+        database.put(map(reset, left))
         lines.append(f"the last session died with {len(left)} evaluations running; they are done again")
     if ended:
         lines.append(f"ended what it had left running: trials {', '.join(map(str, ended))}")

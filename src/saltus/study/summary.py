@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from ..execution.in_flight import HistoryRow
+from .. import order
+from ..execution.log import HistoryRow
 from ..space import Space
 from .schema import Head
 from .trial import Session, Snapshot, Trial
@@ -61,7 +62,14 @@ def summarise(
     sessions: list[Session],
     running: bool,
 ) -> Summary:
-    """Go through the record once."""
+    """The state of a study, from one pass through what is on record.
+
+    Args:
+        head, space: what the study is.
+        trials, snapshots: all of them, in the order asked.
+        sessions: the processes that ran it, oldest first.
+        running: whether the last of them still does.
+    """
     best: Trial | None = None
     last_failure: Trial | None = None
     reasons: Counter[str] = Counter()
@@ -103,25 +111,30 @@ def summarise(
     )
 
 
-def ranking(direction: str) -> Callable[[Trial], tuple[float, float, int]]:
-    """A key that sorts trials with a value, the best first: feasible ones before violated ones."""
-    sign = -1.0 if direction == "maximize" else 1.0
+def ranking(direction: str) -> Callable[[Trial], tuple[order.Key, int]]:
+    """A key that sorts trials with an outcome, the best first; of equals the first asked.
 
-    def key(trial: Trial) -> tuple[float, float, int]:
-        return trial.violation, math.inf if trial.value is None else sign * trial.value, trial.id
+    >>> light, heavy = Trial(0, 0, {}, "done", 1.0), Trial(1, 0, {}, "done", 9.0)
+    >>> min(light, heavy, key=ranking("maximize")).id
+    1
+    """
+    sign = sign_of(direction)
+    return lambda t: (order.key(math.nan if t.value is None else sign * t.value, t.violation), t.id)
 
-    return key
+
+def sign_of(direction: str) -> float:
+    """What values are multiplied with so that the smaller is better: -1 if the study maximises."""
+    return order.sign(direction == "maximize")
 
 
 def history_rows(direction: str, trials: Iterable[Trial]) -> Iterator[HistoryRow]:
-    """The rows of a `History`: one for each generation."""
-    best_of = max if direction == "maximize" else min
-    best = math.nan
-    evaluations = 0
+    """The rows of a `History`, one for each generation, of trials in the order asked."""
+    sign = sign_of(direction)
+    best, evaluations = math.inf, 0
     for _, generation in itertools.groupby(trials, key=lambda t: t.generation):
         members = list(generation)
         evaluations += sum(t.evaluated for t in members)
-        values = [t.value for t in members if t.feasible and t.value is not None]
-        value = best_of(values) if values else math.nan
-        best = value if math.isnan(best) else best if math.isnan(value) else best_of(best, value)
-        yield evaluations, best, value, len(members)
+        value = min((sign * t.value for t in members if t.feasible and t.value is not None), default=math.inf)
+        best = min(best, value)
+        known = [sign * v if v < math.inf else math.nan for v in (best, value)]
+        yield evaluations, known[0], known[1], len(members)

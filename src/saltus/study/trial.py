@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from .._typing import Params
+from ..order import Failure
 from ..search.stopping import Stop
 
 Status = Literal["asked", "running", "done", "failed", "repeated"]
@@ -21,8 +23,9 @@ class Trial:
         status: "asked", "running", "done", "failed", or "repeated": answered from an earlier trial.
         value: the objective's value in the user's direction; None unless there is one.
         violation: by how much constraints are violated in total; 0 if none is.
-        constraints: the value of each constraint, of which those above 0 are violated; None without any.
-        reason: why it failed.
+        constraints: the value of each constraint by its name; above 0 is violated. None without any.
+        failure: the kind of failure, if it failed.
+        reason: why it failed, in words.
         repeats: the trial that answered this one.
         attempts: how often it was evaluated: more than once if it failed and was tried again.
         exit_code: of the command; negative for a signal, as in Python's subprocess.
@@ -34,11 +37,12 @@ class Trial:
 
     id: int
     generation: int
-    params: Any
+    params: Params
     status: Status
     value: float | None = None
     violation: float = 0.0
-    constraints: tuple[float, ...] | None = None
+    constraints: dict[str, float] | None = None
+    failure: Failure | None = None
     reason: str | None = None
     repeats: int | None = None
     attempts: int = 0

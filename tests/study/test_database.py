@@ -1,8 +1,9 @@
-"""The record on bad days: damaged, foreign, full, read-only."""
+"""The record as a file: readable by others, and on bad days damaged, foreign, full, read-only, or old."""
 
 from __future__ import annotations
 
 import json
+import math
 import random
 import resource
 import shutil
@@ -10,6 +11,8 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +20,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from saltus import Study, StudyError
-from saltus.study import RecordError
-from saltus.study import database as record
-from saltus.study.database import Record
+from saltus import Optimizer, Study, StudyError
+from saltus._version import __version__
+from saltus.order import Failure
+from saltus.study import RecordError, database
+from saltus.study.database import Database
 
-from .objectives import SPACE, bowl, constrained
-from .test_study import essence
+from ..objectives import SPACE, bowl, constrained
+from .studies import essence, made
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +45,9 @@ def everything(path: Path) -> Any:
     """All that can be read from a record, and how it would go on."""
     study = Study.open(path)
     rows = essence(study), list(study.snapshots()), study.summary()
-    with study._reading() as opened:
-        state = study._optimizer(opened).state()
-    return rows, json.dumps(state), study.space, study.head
+    with closing(Database(path, write=False)) as opened:
+        state = json.loads(opened.state()[2])
+    return rows, json.dumps(Optimizer.restore(state, study.space).state()), study.space, study.head
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -88,6 +92,45 @@ def test_other_databases_are_refused(finished: Path, tmp_path: Path, header: str
         Study.open(path)
     with pytest.raises(RecordError, match="there is something already"):
         Study.create(path, SPACE)
+
+
+OLD = Path(__file__).parent / "record-0.1.db"
+
+
+def test_a_record_of_saltus_0_1_is_refused(tmp_path: Path) -> None:
+    """Its constraints have no names: it is not to be misread, nor touched."""
+    path = tmp_path / "old.db"
+    shutil.copy(OLD, path)
+    for use in (Study.open, lambda path: Database(path, write=True)):
+        with pytest.raises(RecordError, match="reads records of version 2, got one of version 1;") as caught:
+            use(path)
+        assert str(caught.value).startswith(f"{path}: Saltus {__version__} reads")
+        assert "`saltus export` of Saltus 0.1 reads it" in str(caught.value)
+    with pytest.raises(RecordError, match="there is something already"):
+        Study.create(path, SPACE)
+    assert path.read_bytes()[100:] == OLD.read_bytes()[100:]
+
+
+def test_a_record_of_a_later_saltus_is_refused(finished: Path, tmp_path: Path) -> None:
+    path = tmp_path / "later.db"
+    shutil.copy(finished, path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 3")
+    with pytest.raises(RecordError, match="got one of version 3; a newer Saltus wrote it"):
+        Study.open(path)
+
+
+def test_trials_come_back_as_they_were_put(tmp_path: Path) -> None:
+    """Also what JSON cannot write, and every kind of failure."""
+    study = made(tmp_path)
+    asked = study.ask()
+    amounts = {"a": -math.inf, "b": math.inf, "c": math.nan, "d": -0.0, "e": 0.1, "": 5e-324}
+    with closing(Database(study.path, write=True)) as opened:
+        for trial, failure in zip(asked, [*Failure, None], strict=False):
+            put = replace(trial, status="failed", constraints=amounts, failure=failure, reason="so")
+            opened.put([put])
+            back = opened.trial(trial.id)
+            assert repr(back) == repr(put)
 
 
 @pytest.mark.parametrize(
@@ -135,21 +178,21 @@ def test_a_forged_state_executes_nothing(finished: Path, tmp_path: Path) -> None
         path = tmp_path / "forged.db"
         shutil.copy(finished, path)
         db = sqlite3.connect(path, isolation_level=None)
-        record._insert(db, "state", (1, 0, 0, state))
+        database._insert(db, "state", (1, 0, 0, state))
         db.close()
         with pytest.raises(RecordError, match="state cannot be read"):
             Study.open(path).optimize(bowl, budget=200)
     for params in ("no json", "[" * 100_000):
         db = sqlite3.connect(path, isolation_level=None)
         row = db.execute("SELECT * FROM trials WHERE id = 0").fetchone()
-        record._insert(db, "trials", (*row[:2], params, *row[3:-1]))
+        database._insert(db, "trials", (*row[:2], params, *row[3:-1]))
         db.close()
         with pytest.raises(RecordError, match="damaged"):
             list(Study.open(path).trials())
     for space in ('{"names": ["a"], "variables": [{"kind": "os.system"}]}', "3", "[" * 100_000):
         db = sqlite3.connect(path, isolation_level=None)
         head = db.execute("SELECT * FROM study").fetchone()
-        record._insert(db, "study", (*head[:2], space, *head[3:-1]))
+        database._insert(db, "study", (*head[:2], space, *head[3:-1]))
         db.close()
         with pytest.raises(RecordError, match="space cannot be read"):
             Study.open(path)
@@ -158,7 +201,7 @@ def test_a_forged_state_executes_nothing(finished: Path, tmp_path: Path) -> None
 def test_a_file_left_half_made_is_taken_over(tmp_path: Path) -> None:
     path = tmp_path / "study.db"
     path.touch()  # where a kill between opening and writing leaves it
-    assert not Record.is_made(path)
+    assert not Database.is_made(path)
     assert Study.create(path, SPACE, seed=1).optimize(bowl, budget=5).nfev == 5
 
 
@@ -168,7 +211,7 @@ class Trouble:
     def __init__(
         self, monkeypatch: pytest.MonkeyPatch, left: int, strike: Callable[[sqlite3.Connection], None]
     ):
-        insert = record._insert
+        insert = database._insert
 
         def insert_or_fail(db: sqlite3.Connection, *arguments: Any) -> None:
             self.left -= 1
@@ -177,7 +220,7 @@ class Trouble:
             insert(db, *arguments)
 
         self.left = left
-        monkeypatch.setattr(record, "_insert", insert_or_fail)
+        monkeypatch.setattr(database, "_insert", insert_or_fail)
 
 
 def fill_the_disk(db: sqlite3.Connection) -> None:
@@ -233,7 +276,7 @@ def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
 
     words = [sys.executable, "-c", program, str(path)]
     done = subprocess.run(
-        words, preexec_fn=limit, capture_output=True, text=True, cwd=Path(__file__).parent.parent
+        words, preexec_fn=limit, capture_output=True, text=True, cwd=Path(__file__).parents[2]
     )
     assert done.returncode == 9, done.stderr
     assert "what was recorded before is safe" in done.stdout
@@ -249,3 +292,32 @@ def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="cannot write in its folder"):
         Study.create(tmp_path / "no" / "study.db", SPACE)
     assert not (tmp_path / "no").exists()
+
+
+def test_the_record_is_readable_with_any_client(tmp_path: Path) -> None:
+    study = made(tmp_path)
+    study.optimize(constrained, budget=30)
+    db = sqlite3.connect(study.path)
+    best = db.execute(
+        "SELECT value, json_extract(params, '$.k') FROM trials "
+        "WHERE status = 'done' AND violation = 0 ORDER BY value LIMIT 1"
+    ).fetchone()
+    expected = study.best
+    assert expected is not None
+    assert best == (expected.value, expected.params["k"])
+    assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert db.execute("SELECT count(*) FROM generations").fetchone()[0] == study.summary().generations
+    assert json.loads(db.execute("SELECT space FROM study").fetchone()[0])["names"] == ["x", "k", "on"]
+    db.close()
+
+
+def test_dear_outcomes_are_forced_to_the_disk(tmp_path: Path) -> None:
+    study = made(tmp_path)
+    trials = study.ask()
+    with closing(Database(study.path, write=True)) as opened:
+        statements: list[str] = []
+        opened._db.set_trace_callback(statements.append)
+        for trial, seconds in zip(trials, (3600.0, 3600.0, 0.001), strict=False):
+            opened.put([replace(trial, status="done", value=1.0, seconds=seconds)])
+    modes = [s.rpartition(" ")[2] for s in statements if "synchronous" in s]
+    assert modes == ["FULL", "FULL", "NORMAL"]  # the cheap one, right after the others, may wait

@@ -6,11 +6,10 @@ import gc
 import os
 import random
 import re
-import signal
 import subprocess
 import sys
 import time
-import uuid
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -23,82 +22,35 @@ from typing import Any
 import pytest
 from loky import ProcessPoolExecutor as Loky
 
-from saltus import Bool, Result, Space, Stop, Study, WorkerError, minimize
-from saltus.execution.ray import RayExecutor
+from saltus import Bool, Space, Stop, Study, WorkerError, minimize
 
-from .objectives import SPACE, bowl, fails_sometimes, kills_its_process
+from ..objectives import SPACE, bowl, fails_sometimes, kills_its_process
+from .accidents import (
+    BUDGET,
+    RAY_ENVIRONMENT,
+    ROOT,
+    assert_gone,
+    callers,
+    check_a_study_that_loses_a_worker,
+    check_the_accident,
+    dies_once,
+    essence,
+    noisy,
+    trials,
+    undisturbed,
+)
 
-ROOT = Path(__file__).parent.parent
 SNIPPETS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "executors.md").read_text(), re.DOTALL)
-BUDGET = 120
+
+
 POOLS: list[Callable[[], Executor]] = [
     partial(ThreadPoolExecutor, 3),
     partial(ProcessPoolExecutor, 2, get_context("spawn")),
     partial(Loky, 2),
 ]
+
+
 NAMES = ["threads", "processes", "loky"]
-# Ray is to listen on loopback alone, let nobody else in, and write nothing into the home directory
-RAY_ENVIRONMENT = {
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-    "RAY_AUTH_MODE": "token",
-    "RAY_AUTH_TOKEN": uuid.uuid4().hex * 2,
-    "RAY_USAGE_STATS_ENABLED": "0",
-}
-
-
-def essence(result: Result) -> Any:
-    assert result.x is not None
-    history = result.history
-    columns = [history.evaluations, history.best, history.value, history.population]
-    about = result.fun, result.nfev, result.nit, result.restarts, result.failures, result.stop
-    return result.x.tolist(), about, [repr(column.tolist()) for column in columns]  # in which NaN equals NaN
-
-
-def counted(p: Any, folder: Path) -> int:
-    """How often an objective was called in all processes, this call included; who was called is in a file."""
-    with open(folder / "calls", "ab", buffering=0) as file:
-        file.write(b"%8d\n" % os.getpid())
-        return file.tell() // 9
-
-
-def callers(folder: Path) -> list[int]:
-    return [int(line) for line in (folder / "calls").read_text().split()]
-
-
-def dies_once(p: Any, folder: Path) -> float:
-    """The process that has the 40th call is killed, in the middle of it."""
-    if counted(p, folder) == 40:
-        (folder / "died").write_text(str(os.getpid()))
-        os.kill(os.getpid(), signal.SIGKILL)
-    time.sleep(0.01)
-    return bowl(p)
-
-
-def noisy(p: Any, folder: Path) -> float:
-    counted(p, folder)
-    return random.random()
-
-
-def deadly(p: Any) -> float:
-    """Kills its process at every fifth k."""
-    if p["k"] % 5 == 4:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return bowl(p)
-
-
-@pytest.fixture
-def study(tmp_path: Path) -> Study:
-    return Study.create(tmp_path / "there.db", SPACE, seed=3)
-
-
-def undisturbed(tmp_path: Path) -> Study:
-    study = Study.create(tmp_path / "here.db", SPACE, seed=3)
-    study.optimize(bowl, budget=BUDGET)
-    return study
-
-
-def trials(study: Study) -> list[Any]:
-    return [(t.id, t.params, t.value, t.status, t.repeats) for t in study.trials()]
 
 
 @pytest.mark.parametrize("pool", POOLS, ids=NAMES)
@@ -226,10 +178,35 @@ def test_no_two_calls_look_the_same() -> None:
     assert len(set(executor.calls)) == 50
 
 
-def test_ray_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ImportError, match="pip install ray"):
-        RayExecutor()
+class Watched(ThreadPoolExecutor):
+    """Sees which of its futures are still alive."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.futures: weakref.WeakSet[Future[Any]] = weakref.WeakSet()
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future = super().submit(fn, *args, **kwargs)
+        self.futures.add(future)
+        return future
+
+
+def test_nobody_keeps_a_future_that_is_done_with() -> None:
+    """Else a cluster would keep every point, and evaluate old ones again when it loses a machine."""
+
+    def fun(p: Any) -> float:
+        time.sleep(0.001)  # so that it ends after its callback is there
+        return bowl(p)
+
+    kept: list[int] = []
+    gc.disable()  # nothing is to depend on when it runs
+    try:
+        settings: dict[str, Any] = {"budget": BUDGET, "seed": 3, "population": 10}
+        with Watched() as pool:
+            minimize(fun, SPACE, executor=pool, callback=lambda _: kept.append(len(pool.futures)), **settings)
+    finally:
+        gc.enable()
+    assert max(kept) <= 20
 
 
 @pytest.mark.parametrize(
@@ -278,37 +255,12 @@ def dask() -> Iterator[Any]:
     assert_gone(left)
 
 
-def assert_gone(processes: list[int]) -> None:
-    deadline = time.monotonic() + 20
-    while any(Path(f"/proc/{process}").exists() for process in processes):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def check_the_accident(folder: Path) -> None:
-    """A worker was killed, others went on, and the evaluation that it had was done again."""
-    who = callers(folder)
-    assert int((folder / "died").read_text()) in who[:40]
-    assert not set(who[80:]) <= {int((folder / "died").read_text())}
-    assert len(set(who)) > 1
-    assert len(who) > BUDGET
-
-
 @pytest.mark.machines
 def test_dask_loses_a_worker(dask: Any, tmp_path: Path) -> None:
     fun = partial(dies_once, folder=tmp_path)
     there = minimize(fun, SPACE, budget=BUDGET, seed=3, executor=dask.get_executor())
     check_the_accident(tmp_path)
     assert essence(there) == essence(minimize(bowl, SPACE, budget=BUDGET, seed=3))
-
-
-def check_a_study_that_loses_a_worker(study: Study, executor: Executor, tmp_path: Path) -> None:
-    """It is the study that was left in peace."""
-    there = study.optimize(partial(dies_once, folder=tmp_path), budget=BUDGET, executor=executor)
-    assert (tmp_path / "died").exists()
-    here = undisturbed(tmp_path)
-    assert trials(study) == trials(here)
-    assert essence(there) == essence(here.optimize(bowl, budget=BUDGET))
 
 
 @pytest.mark.machines
@@ -369,46 +321,3 @@ def test_a_dask_cluster_that_is_closed_is_an_error() -> None:
         )
     assert caught.value.optimizer is not None
     assert caught.value.optimizer.evaluations > 0
-
-
-# Ray
-
-
-@pytest.fixture(scope="module")
-def ray() -> Iterator[Any]:
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in RAY_ENVIRONMENT.items():  # some are read when Ray is imported
-            patch.setenv(name, value)
-        patch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)  # for the objectives
-        import ray
-
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-        left = ray.get([ray.remote(lambda: os.getpid()).remote() for _ in range(4)])
-        yield ray
-        ray.shutdown()
-        assert_gone(left)
-
-
-@pytest.mark.machines
-def test_ray_loses_a_worker(ray: Any, tmp_path: Path) -> None:
-    fun = partial(dies_once, folder=tmp_path)
-    there = minimize(fun, SPACE, budget=BUDGET, seed=3, executor=RayExecutor(num_cpus=1))
-    check_the_accident(tmp_path)
-    assert essence(there) == essence(minimize(bowl, SPACE, budget=BUDGET, seed=3))
-
-
-@pytest.mark.machines
-def test_a_study_on_ray_loses_a_worker(ray: Any, study: Study, tmp_path: Path) -> None:
-    check_a_study_that_loses_a_worker(study, RayExecutor(), tmp_path)
-
-
-@pytest.mark.machines
-def test_a_point_that_kills_every_ray_worker_has_failed(ray: Any, study: Study) -> None:
-    executor = RayExecutor(max_retries=0)
-    result = study.optimize(deadly, budget=30, executor=executor)
-    assert result.nfev == 30
-    assert result.failures > 0
-    reasons = {t.reason for t in study.trials() if t.status == "failed"}
-    assert reasons == {"the worker died (WorkerCrashedError)"}
-    with pytest.raises(WorkerError, match=r"the worker died \(WorkerCrashedError\)"):
-        minimize(kills_its_process, SPACE, budget=4, seed=1, executor=executor)

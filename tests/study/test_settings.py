@@ -12,17 +12,9 @@ from hypothesis import strategies as st
 from saltus import Bool, Float, Int, Ordinal
 from saltus.execution.command import Command
 from saltus.study import SettingsError
-from saltus.study.objective import evaluating
 from saltus.study.settings import StudyFile
 
-SPACE = '[space]\nr = { type = "float", low = 0.1, high = 10, log = true }\n'
-COMMAND = '[objective]\ncommand = ["sh", "{r}"]\n'
-
-
-def read(folder: Path, text: str) -> StudyFile:
-    path = folder / "study.toml"
-    path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    return StudyFile.read(path)
+from .study_files import SPACE, read
 
 
 def test_everything_that_can_be_said(tmp_path: Path) -> None:
@@ -154,21 +146,6 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         StudyFile.read(tmp_path)
 
 
-def test_programs_that_are_missing(tmp_path: Path) -> None:
-    (tmp_path / "plain").write_text("no program")
-    for program, words in [
-        ("nowhere-to-be-found", "on the PATH; a file of the study's folder is written './name'"),
-        ("./missing", f"at {tmp_path}/./missing"),
-        ("./plain", "is not executable; chmod"),
-    ]:
-        file = read(tmp_path, SPACE + f"[objective]\ncommand=['{program}']\n")
-        with pytest.raises(SettingsError, match="there is no program") as caught:
-            evaluating(file, 1, tmp_path / "study.db")
-        assert words in str(caught.value).replace(str(tmp_path / "missing"), f"{tmp_path}/./missing")
-    with pytest.raises(SettingsError, match=r"there is no \[objective\]"):
-        evaluating(read(tmp_path, SPACE), 1, tmp_path / "study.db")
-
-
 TOML_VALUES = st.recursive(
     st.booleans()
     | st.integers(-3, 10**20)
@@ -182,6 +159,8 @@ TOML_VALUES = st.recursive(
     ),
     max_leaves=6,
 )
+
+
 KEYS = [
     "name",
     "budget",

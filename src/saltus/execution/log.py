@@ -1,0 +1,75 @@
+"""What remembers a search while it goes on: the protocol of a log, and the log of `minimize`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from ..optimizer import Optimizer
+from ..result import Candidate
+from ..search.stopping import Stop
+from .evaluation import Run
+from .evaluator import Job
+
+HistoryRow = tuple[float, float, float, float]  # evaluations, best value, value and size of a generation
+
+
+class Log(Protocol):
+    """Is told of every step of every evaluation. A study's writes all of it to disk (`study.journal`)."""
+
+    @property
+    def evaluations(self) -> int:
+        """How many count against the budget."""
+
+    @property
+    def stop(self) -> Stop | None:
+        """A reason to stop that only the log can see."""
+
+    def knows(self, candidate: Candidate) -> bool:
+        """Whether this candidate, which is pending, has an outcome already."""
+
+    def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
+        """Remember that these candidates are asked, then begin what has to be evaluated: a job for each."""
+
+    def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
+        """An evaluation has begun."""
+
+    def heard(self, candidate: Candidate, run: Run) -> None:
+        """An outcome is known, in whatever order."""
+
+    def told(self, row: HistoryRow) -> None:
+        """A generation, or a part of it, was told to the optimizer."""
+
+
+class HistoryLog:
+    """Remembers the history of a search and nothing else."""
+
+    stop = None
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        """Nothing has happened yet."""
+        self._optimizer = optimizer
+        self.rows: list[HistoryRow] = []
+
+    @property
+    def evaluations(self) -> int:
+        """All that the optimizer was told of."""
+        return self._optimizer.evaluations
+
+    def knows(self, candidate: Candidate) -> bool:
+        """Never."""
+        return False
+
+    def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
+        """Begin all of them."""
+        return map(submit, candidates)
+
+    def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
+        """Of no interest here."""
+
+    def heard(self, candidate: Candidate, run: Run) -> None:
+        """Of no interest here."""
+
+    def told(self, row: HistoryRow) -> None:
+        """One more row."""
+        self.rows.append(row)

@@ -1,0 +1,190 @@
+"""`saltus run`: to the end, interrupted, killed, continued."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from saltus import Study
+from saltus.cli import main
+from saltus.study.settings import whole_rounds
+
+from .command_line import PYTHON, ROOT, STUDY, saltus
+
+
+def test_going_on_with_more(study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", str(study), "--budget", "10"])
+    main(["run", str(study), "--budget", "40", "--workers", "1"])
+    other = tmp_path / "other.db"
+    main(["run", str(study), "--db", str(other)])
+    capsys.readouterr()
+    exports = []
+    for words in (["--db", str(other)], []):
+        main(["export", str(study), *words, "--json"])
+        exports.append([{**row, "seconds": 0} for row in json.loads(capsys.readouterr().out)])
+    assert exports[0] == exports[1]
+
+
+def test_a_study_in_which_everything_fails(study: Path) -> None:
+    study.write_text(STUDY.replace("k == 2", "1"))
+    done = saltus("run", study, "--budget", "5000")
+    assert done.returncode == 1
+    assert "Too many evaluations failed one after the other" in done.stderr
+    assert "| bad k" in done.stdout
+    assert "x the command ended with exit code 5" in done.stdout
+    assert Study.open(study.with_suffix(".db")).summary().evaluations < 40
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "said"),
+    [
+        ("def cost(p): return p['x'] ** 2", 0, "evaluations: 6"),
+        ("def cost(p): return p['x'] ** 2, [p['x']]", 0, "evaluations: 6"),
+        ("def cots(p): return 1", 2, "has no function 'cost'; did you mean 'cots'?"),
+        ("import no_such_thing", 2, "importing 'model' raised ModuleNotFoundError"),
+        ("def cost(p:", 2, "importing 'model' raised SyntaxError"),
+        (None, 2, "there is no module 'model' in"),
+        ("def cost(p): raise ValueError('mesh')", 1, "6 x ValueError: mesh"),
+        ("import os\ndef cost(p): os._exit(7)", 1, "6 x the worker process ended with exit code 7"),
+        ("class Mesh(Exception): pass\ndef cost(p): raise Mesh('coarse')", 1, "6 x Mesh: coarse"),
+        ("print('hello')\ndef cost(p): print('noise'); return p['x'] ** 2", 0, "evaluations: 6"),
+    ],
+)
+def test_python_objectives(tmp_path: Path, source: str | None, code: int, said: str) -> None:
+    if source is not None:
+        (tmp_path / "model.py").write_text(source)
+    (tmp_path / "study.toml").write_text(PYTHON)
+    done = saltus("run", tmp_path / "study.toml", cwd=ROOT)  # a study is found from anywhere
+    assert done.returncode == code, done.stderr
+    assert said in done.stdout + done.stderr
+    assert "noise" not in done.stdout  # what the objective prints is not our output
+    assert "Traceback" not in done.stderr
+
+
+def test_a_second_process_is_told_who_runs_it_and_a_dead_one_does_not_hold_it(study: Path) -> None:
+    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'))
+    command = [sys.executable, "-m", "saltus", "run", str(study)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
+        record = study.with_suffix(".db")
+        deadline = time.monotonic() + 30
+        while '"running"' not in saltus("show", study, "--json").stdout:
+            assert time.monotonic() < deadline
+        second = saltus("run", study)
+        assert second.returncode == 3
+        assert f"being run by process {first.pid} on" in second.stderr
+        shown = saltus("show", study).stdout
+        assert "running: 2" in shown
+        sleeping = [t.id for t in Study.open(record).summary().unfinished if t.status == "running"]
+        assert len(sleeping) == 2
+        first.send_signal(signal.SIGKILL)
+    study.write_text(STUDY)
+    third = saltus("run", study)
+    assert third.returncode == 0
+    assert "the last session died with 2 evaluations running" in third.stderr
+    assert "ended what it had left running: trials 0, 1" in third.stderr
+
+
+def test_terminate_ends_at_once_and_whole(study: Path) -> None:
+    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'))
+    command = [sys.executable, "-m", "saltus", "run", str(study)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 30
+        while '"running"' not in saltus("show", study, "--json").stdout:
+            assert time.monotonic() < deadline
+        process.send_signal(signal.SIGTERM)
+        tick = time.monotonic()
+        process.communicate()
+    assert time.monotonic() - tick < 10
+    assert process.returncode == 130
+    summary = Study.open(study.with_suffix(".db")).summary()
+    assert summary.evaluations == 0
+    assert {t.status for t in summary.unfinished} == {"asked"}
+    assert summary.sessions[-1].stop is not None
+
+
+def test_signals_that_come_close_together_end_it(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("import time\ndef cost(p): time.sleep(20); return 1.0")
+    path = tmp_path / "study.toml"
+    path.write_text(PYTHON)
+    command = [sys.executable, "-m", "saltus", "run", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 30
+        while '"running"' not in saltus("show", path, "--json").stdout:
+            assert time.monotonic() < deadline
+        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT, signal.SIGINT):
+            process.send_signal(number)
+            time.sleep(0.001)
+        assert process.wait(15) in (130, -signal.SIGTERM, -signal.SIGINT)  # the last ones may come too late
+    summary = Study.open(path.with_suffix(".db")).summary()
+    assert summary.sessions[-1].stop == "INTERRUPTED"
+    assert {t.status for t in summary.unfinished} == {"asked"}
+
+
+def test_trouble_with_the_machine_is_no_trouble_with_points(study: Path, tmp_path: Path) -> None:
+    program = tmp_path / "simulate"
+    program.write_text('#!/bin/sh\nrm -f "$0"\necho 3\n')
+    program.chmod(0o755)
+    text = STUDY[: STUDY.index("[objective]")] + '[objective]\ncommand = ["./simulate", "{x}"]\n'
+    study.write_text(text.replace("workers = 2", "workers = 1"))
+    done = saltus("run", study)
+    assert done.returncode == 3
+    assert "the program './simulate' is gone" in done.stderr
+    summary = Study.open(study.with_suffix(".db")).summary()
+    assert (summary.evaluations, summary.failures) == (1, {})
+
+
+def test_a_record_that_is_removed_stops_the_run(study: Path) -> None:
+    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 0.2");'))
+    command = [sys.executable, "-m", "saltus", "run", str(study), "--budget", "500"]
+    record = study.with_suffix(".db")
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 30
+        while not record.exists() or '"running"' not in saltus("show", study, "--json").stdout:
+            assert time.monotonic() < deadline
+        record.unlink()
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 3
+    assert "was removed or replaced while the study was running" in errors
+
+
+def test_other_characters_and_closed_streams(study: Path) -> None:
+    study.write_text(STUDY.replace('"bad k"', '"\\303\\274\\377"'))
+    command = [sys.executable, "-m", "saltus", "run", str(study)]
+    done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert done.returncode == 0
+    assert b"| \xfc\\ufffd" in done.stdout
+    for closed in (">&-", "2>&-"):
+        words = f"{sys.executable} -m saltus run {study} --budget 41 {closed}"
+        assert subprocess.run(["sh", "-c", words], capture_output=True, cwd=ROOT).returncode == 0
+
+
+def test_working_folders_of_a_killed_run_are_removed(study: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'))
+    command = [sys.executable, "-m", "saltus", "run", str(study)]
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment) as process:
+        deadline = time.monotonic() + 30
+        while len(list(scratch.glob("*/trial-*"))) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        process.kill()
+    assert len(list(scratch.glob("*/trial-*"))) == 2
+    study.write_text(STUDY)
+    assert saltus("run", study, env=environment).returncode == 0
+    assert list(scratch.iterdir()) == []
+
+
+def test_workers_are_kept_busy_to_the_end_of_a_generation(study: Path) -> None:
+    assert [whole_rounds(10, "saltus", k) for k in (1, 2, 3, 4, 7, 16)] == [10, 10, 12, 12, 14, 16]
+    assert whole_rounds(9, "cma-es", 5) == 10
+    saltus("run", study, "--workers", "4", "--budget", "4")
+    assert Study.open(study.with_suffix(".db")).head.population == 8

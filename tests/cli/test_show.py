@@ -1,0 +1,53 @@
+"""`saltus show`: the state of a study."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from saltus.cli import main
+
+from .command_line import saltus
+
+
+def test_json_for_scripts(study: Path) -> None:
+    done = saltus("run", study, "--json")
+    data = json.loads(done.stdout)
+    assert data["evaluations"] == 40
+    assert data["best"]["params"]["k"] == 4
+    assert data == json.loads(saltus("show", study, "--json").stdout)
+
+
+def test_constraints_have_their_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "beam.toml"
+    path.write_text(
+        '[study]\nbudget = 3\n[space]\nk = { type = "int", low = 0, high = 99 }\n[objective]\n'
+        """command = ["echo", '{"value": {k}, "constraints": {"stress": -1, "mass": 0.5}}']\n"""
+    )
+    assert main(["run", str(path)]) == 0
+    capsys.readouterr()
+    assert main(["show", str(path), "--json"]) == 0
+    best = json.loads(capsys.readouterr().out)["best"]
+    assert (best["constraints"], best["violation"]) == ({"stress": -1.0, "mass": 0.5}, 0.5)
+    assert best["failure"] is None
+    assert main(["report", str(path)]) == 0
+    page = path.with_suffix(".html").read_text()
+    assert ">stress</th>" in page
+    assert ">mass</th>" in page
+
+
+@pytest.mark.parametrize("words", ["show", "export --csv", "report", "ask", "tell 0 1.5"])
+def test_a_record_of_saltus_0_1_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    old = tmp_path / "old.db"
+    shutil.copy(Path(__file__).parents[1] / "study" / "record-0.1.db", old)
+    command, *rest = words.split()
+    assert main([command, str(old), *rest]) == 3
+    out = capsys.readouterr()
+    assert out.out == ""
+    assert "reads records of version 2, got one of version 1" in out.err
+    assert "`saltus export` of Saltus 0.1 reads it" in out.err

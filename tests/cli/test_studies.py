@@ -1,0 +1,41 @@
+"""From what stands on the command line to a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from saltus.cli import main
+
+from .command_line import STUDY, saltus
+
+
+def test_what_has_changed_since(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(study), "--budget", "5"]) == 0
+    for old, new, words in [
+        ("high = 9", "high = 8", "'k' was Int(low=0, high=9"),
+        ("seed = 1", "seed = 2", "[study] seed has changed"),
+        ("seed = 1", 'seed = 1\ndirection = "maximize"', "'minimize' then, 'maximize' now"),
+        ("seed = 1", "seed = 1\npopulation = 20", "[study] population has changed"),
+        ("k = {", "j = {", "'k' was Int(low=0, high=9, log=False, init=None, scale=None) and is not there"),
+    ]:
+        study.write_text(
+            STUDY.replace(old, new).replace("k={k}", "k={j}") if "j = {" in new else STUDY.replace(old, new)
+        )
+        capsys.readouterr()
+        assert main(["run", str(study)]) == 2
+        err = capsys.readouterr().err
+        assert words in err
+        assert "--db" in err
+    study.write_text(STUDY.replace("k - 4", "k - 5"))
+    assert main(["run", str(study), "--budget", "6"]) == 0
+    assert "note: the objective was command" in capsys.readouterr().err
+
+
+def test_study_files_may_have_any_name(study: Path) -> None:
+    other = study.with_name("bowl.conf")
+    study.rename(other)
+    assert saltus("run", other, "--budget", "4").returncode == 0
+    assert saltus("show", other).returncode == 0
+    assert other.with_suffix(".db").exists()

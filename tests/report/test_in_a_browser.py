@@ -1,0 +1,84 @@
+"""The page in a browser: nothing is cut off, nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from saltus import Bool, Float, Space
+from saltus.report import render
+from saltus.study.trial import Snapshot, Trial
+
+from ..browser import open_browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+from .samples import HOSTILE, NOW, sample, summed_up
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("report")
+    hostile = Space(
+        {HOSTILE * 3: Float(0, 1), "x" * 300: Bool(), **{f"v{i}": Float(0, 1) for i in range(12)}}
+    )
+    params: dict[str, Any] = dict.fromkeys(hostile.names or (), 0.123456789)
+    few = [Trial(i, 0, params, "done", value=-(10.0**i), seconds=1.0) for i in range(5)]
+    few.append(Trial(5, 0, params, "failed", reason="word" * 200, stderr="long" * 2000 + HOSTILE))
+    shots = [Snapshot(i, 2 * i, 0, (0.5,) * 14, (0.1 / (i + 1),) * 14) for i in range(3)]
+    texts = {
+        "usual": sample(),
+        "hostile": render(summed_up(few, shots, space=hostile, name="n" * 300), few, shots, now=NOW),
+        "empty": render(summed_up([], sessions=[]), [], [], now=NOW),
+    }
+    for name, content in texts.items():
+        (folder / f"{name}.html").write_text(content, encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in texts}
+
+
+# of each chart that is shown: width, height, least size of text, how far text is cut off, right edge
+MEASURE = """() => [...document.querySelectorAll('svg')].filter(s => s.checkVisibility()).map(s => {
+    const box = s.getBoundingClientRect(), whole = s.viewBox.baseVal, scale = box.width / whole.width;
+    const words = [...s.querySelectorAll('text')], places = words.map(t => t.getBBox());
+    const sizes = words.map(t => scale * parseFloat(getComputedStyle(t).fontSize));
+    const over = b => [-b.x, -b.y, b.x + b.width - whole.width, b.y + b.height - whole.height];
+    const cut = places.flatMap(over);
+    return [box.width, box.height, Math.min(...sizes), Math.max(...cut), box.right]})"""
+
+
+def test_in_a_browser(pages: dict[str, Path]) -> None:
+    shown = {"usual": 6 + 3, "hostile": 14 + 3, "empty": 0}
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    with open_browser() as browser:
+        for name, page in pages.items():
+            seen: list[str] = []
+            tab = browser.new_page()
+            listen(tab, seen)
+            tab.goto(page.as_uri())
+            for width in (390, 700, 1280):
+                tab.set_viewport_size({"width": width, "height": 900})
+                backgrounds = set()
+                for scheme in schemes:
+                    tab.emulate_media(color_scheme=scheme)
+                    backgrounds.add(tab.evaluate("getComputedStyle(document.body).backgroundColor"))
+                assert len(backgrounds) == 2
+                assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+                charts = tab.evaluate(MEASURE)
+                assert len(charts) == shown[name]
+                for wide, high, smallest, cut, right in charts:
+                    assert wide > 250
+                    assert high > 100
+                    assert smallest >= 9
+                    assert cut <= 1
+                    assert right <= width
+            tab.close()
+            assert seen == [page.as_uri()]
+
+
+def listen(tab: Page, seen: list[str]) -> None:
+    """Note every request, message and error of a page."""
+    tab.on("console", lambda message: seen.append(f"{message.type}: {message.text}"))
+    tab.on("pageerror", lambda error: seen.append(str(error)))
+    tab.on("request", lambda request: seen.append(request.url))

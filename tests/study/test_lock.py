@@ -1,0 +1,65 @@
+"""One process at a time writes to a record."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from saltus import Study
+from saltus.study import LockedError
+
+from ..objectives import bowl
+from .studies import made, peek
+
+
+def test_only_one_at_a_time(tmp_path: Path) -> None:
+    study = made(tmp_path)
+    looked: list[int] = []
+
+    def fun(p: dict[str, Any]) -> float:
+        with pytest.raises(LockedError, match=f"being run by process {os.getpid()} on "):
+            Study.open(study.path).optimize(bowl, budget=3)
+        looked.append(len(list(Study.open(study.path).trials())))  # looking is free
+        return bowl(p)
+
+    assert study.optimize(fun, budget=3).nfev == 3
+    assert study.summary().failures == {}
+    assert min(looked) >= 3
+    assert not study.path.with_name("study.db.lock").exists()
+    assert {p.name for p in tmp_path.iterdir()} <= {"study.db", "study.db-wal", "study.db-shm"}
+
+
+FORKS = """
+import os, sys, time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from saltus import Float, Space, Study
+
+def fun(p):
+    time.sleep(3)
+    return p["x"] ** 2
+
+if __name__ == "__main__":
+    study = Study.create(sys.argv[1], Space({"x": Float(-1, 1)}), seed=1)
+    with ProcessPoolExecutor(2, get_context("fork")) as pool:
+        study.optimize(fun, budget=50, executor=pool)
+"""
+
+
+def test_forked_workers_do_not_hold_the_lock_of_a_dead_process(tmp_path: Path) -> None:
+    script, path = tmp_path / "script.py", tmp_path / "study.db"
+    script.write_text(FORKS)
+    with subprocess.Popen([sys.executable, str(script), str(path)], stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 30
+        while not peek(path):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(0.5)  # now its workers are forked
+        process.kill()
+    assert Study.open(path).optimize(lambda p: float(p["x"] ** 2), budget=10).nfev == 10
