@@ -1,4 +1,4 @@
-"""Imports point one way: the import graph of src/saltus, read from its syntax trees, and the plan of the rooms.
+"""Imports point one way: the import graph of src/saltus, from its syntax trees, beside the plan of the rooms.
 
 An arrow is an import that runs when a module is loaded: imports inside functions and under TYPE_CHECKING are
 noted as deferred and are no arrows, but a few are forbidden wherever they stand. Whoever imports
