@@ -69,7 +69,7 @@ class Call(NamedTuple):
 
 
 class Walk:
-    """While it is entered, notes every call of a function of the package, in the order in which they begin."""
+    """While it is entered, notes every call of a function of the package, in the order of beginning."""
 
     def __init__(self, package: Path) -> None:
         """Nothing is noted before `with`."""
