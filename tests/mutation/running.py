@@ -38,7 +38,7 @@ ARGUMENTS = [
     "no:xdist",
     "--rootdir",
     str(ROOT),
-    "--durations=0",
+    "--durations-min=1e9",
     "-W",
     "ignore:Module already",
 ]
