@@ -6,11 +6,11 @@ The changes are those of mutmut: its operators, on libcst's trees. Its own runne
 functions and all that runs at import, and stops with pytest 9.2; so the running is done here. All tests are
 collected once; each mutant is a fork of that process in which the code of a function is exchanged, and only
 tests that reach its lines run, those first that killed most before, then the fast ones, for so many --seconds
-in all. One that takes ten times as long as usual is ended, and the mutant counts as killed. What is executed at
+in all. One that takes ten times as long as usual is ended, and the mutant counts as killed. What runs at
 import (constants, defaults, class bodies) is imported anew in its fork.
 
-Results go to out/mutants.jsonl. Stopped, it goes on where it was; a function that has changed is done again, and
-so is a survivor that is not listed when tests have changed. At the end the survivors are compared with
+Results go to out/mutants.jsonl. Stopped, it goes on where it was; a function that has changed is done anew,
+and so is a survivor that is not listed when tests have changed. At the end the survivors are compared with
 tests/mutants.md, which gives a reason for each. --fresh forgets what was done before.
 """
 
