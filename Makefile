@@ -5,7 +5,7 @@ STAMP := .venv/.installed-from-pyproject
 # the sampler's tests run with the newest Optuna and with this one (tests/optuna/test_oldest.py)
 OLDEST_OPTUNA := 4.0.0
 
-.PHONY: setup demo test lint test-slow test-machines torture cost paper clean
+.PHONY: setup demo test lint test-slow test-machines torture mutants cost paper clean
 
 setup: $(STAMP)
 
@@ -38,6 +38,9 @@ test-machines: setup  ## many processes and servers: Dask, Ray, PostgreSQL, a da
 
 torture: setup  ## kill a study 100 times, continue it, compare it with one left in peace: about two minutes
 	$(RUN) -m tests.torture
+
+mutants: setup  ## does a test notice small changes to the search? One file: make mutants ONLY=strategy/leap.py
+	$(RUN) -m tests.mutation $(if $(ONLY),--only $(ONLY))
 
 cost: setup  ## microseconds per generation, beside the peers
 	$(RUN) -m experiments.cost
