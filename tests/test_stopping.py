@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saltus import Bool, Float, Int, Optimizer, Space, Stop
+from saltus import (
+    Bool,
+    Float,
+    Int,
+    Optimizer,
+    Space,
+    Stop,
+    order,
+)
 from saltus.problems import reversed_ellipsoid_int
+from saltus.search.proposal import Evaluated
 from saltus.search.stopping import RunLog, stop_reason
 from saltus.space.lattice import Lattice
 from saltus.strategy import Integers, Round, dxnesic
@@ -90,10 +99,10 @@ def test_infeasible_everywhere(strategy: str) -> None:
 def test_a_search_that_finds_its_way_to_feasible_points_is_not_infeasible() -> None:
     log = RunLog.start(3, 8, Integers(3, Lattice([]), 0.1, Round()))
     for value in [math.nan] * 5 + [3.0 - 0.01 * i for i in range(200)]:
-        log = log.after(value, 0.0, np.empty(0))
+        log = log.after(Evaluated(np.empty(0), np.empty(0), *order.key(value)))
     assert log.flat == 0
     for value in (math.nan, 2.0, math.nan, 2.0):
-        log = log.after(value, 0.0, np.empty(0))
+        log = log.after(Evaluated(np.empty(0), np.empty(0), *order.key(value)))
         assert log.flat == 0
 
 
