@@ -291,12 +291,16 @@ class Optimizer:
     ) -> None:
         """Take the outcomes of candidates that were asked and not told."""
         self._details.update(details)
-        batch = self._batch
-        for id, value, violation in zip(ids, values, violations, strict=True):
+        for id in ids:
             self._given.pop(id, None)
-            if batch is not None and id in batch.slots:
-                batch.tell(id, value, violation)
-            else:
+        batch = self._batch
+        if batch is not None and batch.slots.keys() >= set(ids):
+            batch.tell(ids, values, violations)
+        else:
+            for id, value, violation in zip(ids, values, violations, strict=True):
+                if batch is not None and id in batch.slots:
+                    batch.tell([id], [value], [violation])
+                    continue
                 flown = self._returned[id] = self._in_flight.pop(id)
                 result = LateResult(id, flown.x, flown.plateaus, flown.pair, value, violation)
                 numbers = self._encoding.numbers(flown.x[None], flown.plateaus[None])[0]
@@ -590,7 +594,7 @@ class Optimizer:
             batch.restore(state["asked"])
             for id, told in self._news.items():
                 if id in batch.slots:
-                    batch.tell(id, *told)
+                    batch.tell([id], *([number] for number in told))
             self._decode(batch)
             for id, slot in batch.slots.items():
                 if id not in batch.told:
@@ -632,6 +636,9 @@ def _checked_margin(margin: Any) -> float | None:
 
 def _parsed(values: Any, violation: Any, count: int) -> tuple[list[float], list[float], dict[int, Outcome]]:
     """Values and violations as floats, and by place those outcomes that say more than a number."""
+    plain = violation is None and type(values) is list and len(values) == count
+    if plain and all(type(value) is float for value in values):
+        return values, [0.0] * count, {}  # the common case
     details: dict[int, Outcome] = {}
     values = list(values) if isinstance(values, Iterable) else values
     if isinstance(values, list) and any(isinstance(v, Outcome) for v in values):

@@ -142,7 +142,7 @@ def test_a_state_is_written_with_its_generation(tmp_path: Path) -> None:
     def fun(p: dict[str, Any]) -> float:
         with closing(Database(study.path, write=False)) as record:
             count, _, state = record.state()
-            seen.append((count, len(list(record.trials())), json.loads(state)["sampled"]))
+            seen.append((count, len(list(record.trials())), json.loads(state)["asked"]))
         return bowl(p)
 
     study.optimize(fun, budget=25)

@@ -142,9 +142,7 @@ class Driver:
                 generation = optimizer.generation
                 if stop is None and callback():
                     stop = Stop.CALLBACK
-            if self._reached_target():
-                stop = Stop.TARGET
-            elif stop is None and self._failure is None and (flight.idle or not waits):
+            if stop is None and self._failure is None and (not waits or flight.idle):
                 stop = self._feed(flight, width)
             if stop is not None:
                 flight.withdraw()

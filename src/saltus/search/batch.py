@@ -107,16 +107,15 @@ class Batch:
         self.slots[id] = slot
         self._attempts[slot] += 1
 
-    def tell(self, id: int, value: float, violation: float) -> None:
-        """What was asked under this id gave this."""
-        slot = self.told[id] = self.slots[id]
-        if self._known[slot]:  # a second attempt, or a first one that comes after it
-            if id != min(i for i, s in self.told.items() if s == slot):
-                return
-        else:
-            self._known[slot] = True
-            self.unknown -= slot < self.size
-        self.values[slot], self.violations[slot] = value, violation
+    def tell(self, ids: Sequence[int], values: Sequence[float], violations: Sequence[float]) -> None:
+        """What was asked under these ids gave this."""
+        slots, told, known = self.slots, self.told, self._known
+        for id, value, violation in zip(ids, values, violations, strict=True):
+            slot = told[id] = slots[id]
+            if known[slot] and id != min(i for i, s in told.items() if s == slot):
+                continue  # a second attempt that comes after the first
+            known[slot], self.values[slot], self.violations[slot] = True, value, violation
+        self.unknown = known.count(False) - known[self.size :].count(False)
 
     @property
     def has_unasked(self) -> bool:
