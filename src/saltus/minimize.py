@@ -119,7 +119,7 @@ def minimize(
         return driver.result(stop, History(log.rows))
 
     with ExitStack() as stack:
-        bar = stack.enter_context(Progress(driver.budget if progress else None))
+        bar = stack.enter_context(Progress(driver.budget)) if progress else None
         width = worker_count(workers) if asynchronous else None
         alone = 1 if asynchronous and executor is not None else workers  # the width is not for `evaluating`
         evaluator = stack.enter_context(evaluating(fun, alone, executor))

@@ -114,7 +114,8 @@ class Optimizer:
         self._rng = np.random.default_rng(seed)
         self.generation = self.evaluations = self.failures = 0
         self.best: Best | None = None
-        self.memory = Memory(len(space))
+        self._least = (*order.WORST, 0)  # what the best is compared by
+        self.memory = Memory(len(space.variables))
         self._next_id = 0
         self._given: dict[int, Candidate] = {}  # what `ask` gave and `tell` has not heard of
         self._batch: Batch | None = None
@@ -250,7 +251,7 @@ class Optimizer:
             raise ValueError("tell takes at least one candidate, got none")
         numbers, amounts, details = _parsed(values, violation, len(ids))
         self._take(ids, numbers, amounts, {ids[i]: outcome for i, outcome in details.items()})
-        if not self.asynchronous:
+        if not self.asynchronous and self._batch is not None and not self._batch.unknown:
             self._learn()
 
     def _pending_id(self, candidate: Any) -> int:
@@ -293,8 +294,10 @@ class Optimizer:
         self._details.update(details)
         for id in ids:
             self._given.pop(id, None)
+        self.evaluations += len(ids)
         batch = self._batch
         if batch is not None and batch.slots.keys() >= set(ids):
+            self._note(ids, values, violations)
             batch.tell(ids, values, violations)
         else:
             for id, value, violation in zip(ids, values, violations, strict=True):
@@ -305,8 +308,7 @@ class Optimizer:
                 result = LateResult(id, flown.x, flown.plateaus, flown.pair, value, violation)
                 numbers = self._encoding.numbers(flown.x[None], flown.plateaus[None])[0]
                 self._hear(result, flown.phase, numbers)
-        self.evaluations += len(ids)
-        self._note(ids, values, violations)
+            self._note(ids, values, violations)
 
     def _hear(self, result: LateResult, phase: int, numbers: FloatArray) -> None:
         """A result of a point that is not in the present batch; the phase of this number has proposed it."""
@@ -316,9 +318,7 @@ class Optimizer:
 
     def _note(self, ids: Sequence[int], values: Sequence[float], violations: Sequence[float]) -> None:
         """Keep what is new, and the best; of equals the first asked: the order of telling does not matter."""
-        best = self.best
-        least = (*order.WORST, 0) if best is None else (*order.key(best.value, best.violation), best.id)
-        winner = None
+        least, winner = self._least, None
         self._news.update(zip(ids, zip(values, violations, strict=True), strict=True))
         for id, value, violation in zip(ids, values, violations, strict=True):
             if not violation and least[1] < value < math.inf and not least[0]:
@@ -331,7 +331,7 @@ class Optimizer:
         if winner is not None:
             numbers = self._numbers_of(least[2]).copy()  # our own: who evaluates may write into params
             numbers.setflags(write=False)
-            self.best = Best(least[2], winner, least[0], numbers, self._encoding)
+            self.best, self._least = Best(least[2], winner, least[0], numbers, self._encoding), least
 
     def _numbers_of(self, id: int) -> FloatArray:
         """Where a point lies that was told since the batch began."""
@@ -566,6 +566,7 @@ class Optimizer:
             x = self._shaped(x)
             x.setflags(write=False)
             self.best = Best(int(id), float(value), float(violation), x, self._encoding)
+            self._least = (*order.key(self.best.value, self.best.violation), self.best.id)
         self._late_phase = int(state["late_phase"])
         self._details = {
             int(id): Outcome(

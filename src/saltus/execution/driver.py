@@ -96,18 +96,23 @@ class Driver:
         self._begun = 0
 
     def run(
-        self, evaluator: Evaluator, callback: Callable[[], bool], bar: Progress, width: int | None = None
+        self,
+        evaluator: Evaluator,
+        callback: Callable[[], bool],
+        bar: Progress | None,
+        width: int | None = None,
     ) -> Stop:
         """Evaluate until there is a reason to stop.
 
         Args:
             evaluator: where evaluations run.
             callback: called after each generation; says whether to stop.
-            bar: told of every evaluation.
+            bar: told of every evaluation, or None.
             width: how many evaluations to keep under way; None: whole batches.
         """
         deadline = time.monotonic() + self.max_seconds
-        flight = self._flight = InFlight(self.log, evaluator, lambda: self.interrupted, deadline)
+        flight = self._flight = InFlight(self.log, evaluator, deadline)
+        flight.interrupted = self.interrupted
         try:
             stop = self._drive(flight, callback, bar, width)
             flight.drain()
@@ -125,7 +130,7 @@ class Driver:
             raise
 
     def _drive(
-        self, flight: InFlight, callback: Callable[[], bool], bar: Progress, width: int | None
+        self, flight: InFlight, callback: Callable[[], bool], bar: Progress | None, width: int | None
     ) -> Stop | None:
         """The loop."""
         optimizer, waits = self.optimizer, width is None
@@ -183,7 +188,7 @@ class Driver:
             chosen.append(candidate)
         return chosen + (self.optimizer.ask(room) if room > 0 else [])
 
-    def _hear(self, flight: InFlight, candidate: Candidate, run: Run, bar: Progress) -> bool:
+    def _hear(self, flight: InFlight, candidate: Candidate, run: Run, bar: Progress | None) -> bool:
         """Tell an outcome; False if it is to be raised. Then what is running is told before the raise."""
         if run.error is not None and self.on_error == "raise":
             if self._failure is None:
@@ -195,14 +200,15 @@ class Driver:
             flight.withdraw()
             return False
         told = self.tell(candidate, run)
-        if told.violation == 0 and math.isfinite(told.value):
+        if told.failure is None and (not told.constraints or told.violation == 0):
             self._values.append(self.sign * told.value)
-        bar.step(self.log.evaluations, self.optimizer, self.sign)
+        if bar is not None:
+            bar.step(self.log.evaluations, self.optimizer, self.sign)
         return True
 
     def tell(self, candidate: Candidate, run: Run) -> Outcome:
         """Tell the optimizer an outcome; what it was told, in the user's direction."""
-        told = run.result
+        told = run.outcome if run.outcome.failure is None else run.result
         value = self.sign * told.value
         if told.constraints or told.failure is not None:
             self.optimizer.tell(candidate, replace(told, value=value))
@@ -214,7 +220,7 @@ class Driver:
         """Begin nothing more, wait for what is running, and return; may be called from a signal handler."""
         self.interrupted = True
         if self._flight is not None:
-            self._flight.wake()
+            self._flight.interrupt()
 
     def _note_generation(self) -> None:
         """Tell the log about the generation that is over."""

@@ -23,13 +23,10 @@ _LONGEST_WAIT = 3600.0  # seconds: a queue cannot wait for ever with a timeout
 class InFlight:
     """Evaluations of several candidates at a time. The log hears of outcomes as they come."""
 
-    def __init__(
-        self, log: Log, evaluator: Evaluator, interrupted: Callable[[], bool], deadline: float = math.inf
-    ) -> None:
+    def __init__(self, log: Log, evaluator: Evaluator, deadline: float = math.inf) -> None:
         """After the deadline (of `time.monotonic`), or when interrupted, what has not begun is taken back."""
-        self._log, self._evaluator, self._interrupted = log, evaluator, interrupted
-        self._deadline = deadline
-        self.late = False
+        self._log, self._evaluator, self._deadline = log, evaluator, deadline
+        self.late = self.interrupted = False
         self._thread = threading.get_ident()
         self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()  # from all threads to this one
         self._candidates: dict[int, Candidate] = {}
@@ -42,15 +39,16 @@ class InFlight:
         def submit(candidate: Candidate) -> Job:
             return self._evaluator.submit(candidate, partial(self._begun, candidate))
 
+        unnoticed: Callable[[Candidate], Job] = partial(self._evaluator.submit, begun=_unnoticed)
         try:
-            jobs = list(self._log.begin(candidates, submit))
+            jobs = list(self._log.begin(candidates, submit if self._log.begun else unnoticed))
         except BrokenExecutor as error:
             raise WorkerError(f"the executor is broken: {error}") from error
         for candidate, job in zip(candidates, jobs, strict=True):
             self._candidates[candidate.id], self._jobs[candidate.id] = candidate, job
         for candidate, job in zip(candidates, jobs, strict=True):
             job.add_done_callback(partial(self._over, candidate.id))
-        if self._interrupted():  # between two batches
+        if self.interrupted:  # between two batches
             self.withdraw()
 
     @property
@@ -101,12 +99,14 @@ class InFlight:
             event = self._events.get(timeout=None if self.late else min(remaining, _LONGEST_WAIT))
         except Empty:
             return
-        if self._interrupted():
+        if self.interrupted:
             self.withdraw()
         event()
 
     def _begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
         """From any thread: the log hears of it in its own."""
+        if self._log.begun is None:
+            return
         event = partial(self._log.begun, candidate, worker, process)
         if threading.get_ident() == self._thread:
             event()
@@ -128,14 +128,20 @@ class InFlight:
         except BrokenExecutor as error:
             raise WorkerError(f"the executor is broken: {error}") from error
         del self._jobs[id]
-        self._log.heard(self._candidates[id], run)
+        if self._log.heard is not None:
+            self._log.heard(self._candidates[id], run)
         self._runs[id] = run
 
-    def wake(self) -> None:
-        """From a signal handler: look whether the search was interrupted."""
+    def interrupt(self) -> None:
+        """From a signal handler: the search was interrupted."""
+        self.interrupted = True
         self._events.put(self.withdraw)
 
     def withdraw(self) -> None:
         """Take back what has not begun."""
         self._evaluator.finish()
         self._jobs = {id: job for id, job in self._jobs.items() if not job.cancel()}
+
+
+def _unnoticed(worker: int | None, process: int | None) -> None:
+    """Nobody wants to know that an evaluation has begun."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Protocol
 
 from ..optimizer import Optimizer
@@ -31,11 +32,13 @@ class Log(Protocol):
     def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
         """Remember that these candidates are asked, then begin what has to be evaluated: a job for each."""
 
-    def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
-        """An evaluation has begun."""
+    @property
+    def begun(self) -> Callable[[Candidate, int | None, int | None], None] | None:
+        """Called when an evaluation has begun, with the worker's number and process; None: of no interest."""
 
-    def heard(self, candidate: Candidate, run: Run) -> None:
-        """An outcome is known, in whatever order."""
+    @property
+    def heard(self) -> Callable[[Candidate, Run], None] | None:
+        """Called when an outcome is known, in whatever order; None: of no interest."""
 
     def told(self, row: HistoryRow) -> None:
         """A generation, or a part of it, was told to the optimizer."""
@@ -44,17 +47,13 @@ class Log(Protocol):
 class HistoryLog:
     """Remembers the history of a search and nothing else."""
 
-    stop = None
+    stop = begun = heard = None
+    evaluations: int = property(attrgetter("_optimizer.evaluations"))  # type: ignore[assignment]  # all told
 
     def __init__(self, optimizer: Optimizer) -> None:
         """Nothing has happened yet."""
         self._optimizer = optimizer
         self.rows: list[HistoryRow] = []
-
-    @property
-    def evaluations(self) -> int:
-        """All that the optimizer was told of."""
-        return self._optimizer.evaluations
 
     def knows(self, candidate: Candidate) -> bool:
         """Never."""
@@ -63,12 +62,6 @@ class HistoryLog:
     def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
         """Begin all of them."""
         return map(submit, candidates)
-
-    def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
-        """Of no interest here."""
-
-    def heard(self, candidate: Candidate, run: Run) -> None:
-        """Of no interest here."""
 
     def told(self, row: HistoryRow) -> None:
         """One more row."""

@@ -5,7 +5,7 @@ Points are in the coordinates of a strategy: continuous ones first, integers las
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -149,11 +149,11 @@ class Domain:
     lattice: Lattice
     low: FloatArray
     high: FloatArray
+    N: int = field(init=False)  # how many coordinates there are
 
-    @property
-    def N(self) -> int:
-        """How many coordinates there are."""
-        return len(self.low)
+    def __post_init__(self) -> None:
+        """Count them."""
+        object.__setattr__(self, "N", len(self.low))
 
     @property
     def span(self) -> FloatArray:

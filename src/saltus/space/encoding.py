@@ -73,7 +73,7 @@ class Encoding:
         self._logs = np.flatnonzero([v.log for v in variables[:n_continuous]])
         limits = np.array([variables[j].range() for j in self._logs]).reshape(-1, 2)
         self._log_low, self._log_high = limits[:, 0], limits[:, 1]
-        constants = np.zeros(len(space))
+        constants = np.zeros(len(space.variables))
         for i in self._fixed:
             constants[i] = _single_value(space.variables[i])
         self._template = constants
@@ -85,7 +85,7 @@ class Encoding:
 
     def numbers(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
         """The same points as numbers alone, one row each."""
-        numbers = np.empty((len(x), len(self.space)))
+        numbers = np.empty((len(x), len(self.space.variables)))
         numbers[:, self._continuous_columns] = self._continuous_values(x)
         numbers[:, self._discrete_columns] = self._values.value(plateaus)
         if self._fixed:
@@ -148,7 +148,7 @@ class Encoding:
         return self._in_user_order(sd * self._scale, fixed=0.0)
 
     def _in_user_order(self, free: FloatArray, fixed: float | None = None) -> FloatArray:
-        numbers = self._template.copy() if fixed is None else np.full(len(self.space), fixed)
+        numbers = self._template.copy() if fixed is None else np.full(len(self.space.variables), fixed)
         numbers[self._order] = free
         return numbers
 
@@ -168,7 +168,7 @@ class Encoding:
     def _as_params(self, numbers: FloatArray, plateaus: FloatArray) -> list[Params]:
         if self.space.names is None:
             return list(numbers.copy())  # the objective may write into its array
-        columns: list[list[Any]] = [[]] * len(self.space)
+        columns: list[list[Any]] = [[]] * len(self.space.variables)
         for i in self._continuous:
             columns[i] = numbers[:, i].tolist()
         for j, i in enumerate(self._discrete):
@@ -208,7 +208,7 @@ def _single_value(variable: Variable) -> float:
 
 def _per_variable(space: Space, what: str, given: PerVariable) -> list[float | None]:
     """One checked number (or None) per variable, from None, a number, a sequence or a dict."""
-    n = len(space)
+    n = len(space.variables)
     numbers: Any = given
     if given is None:
         return [None] * n

@@ -174,7 +174,7 @@ class Study:
         name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
         count = 1 if executor is not None else worker_count(workers)
         limits = Limits(default_budget(self.space) if budget is None else budget, target, max_seconds)
-        bar = Progress(int(limits.budget) if progress else None)
+        bar = Progress(int(limits.budget)) if progress else None
         return self.run(where, f"python {name}", limits, workers=count, callback=callback, bar=bar)
 
     def run(
@@ -201,7 +201,8 @@ class Study:
         """
         with ExitStack() as stack:
             database, optimizer = stack.enter_context(self._writing())
-            bar = stack.enter_context(bar or Progress(None))
+            if bar is not None:
+                stack.enter_context(bar)
             for line in _tidy(database, optimizer):
                 say(line)
             journal = Journal(database, optimizer)
