@@ -5,7 +5,7 @@ Points are in the coordinates of a strategy: continuous ones first, integers las
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from .._typing import FloatArray, Mask
 from ..order import WORST, Key
 from ..space.lattice import Lattice
 from ..strategy.late import Origins
+from .memory import Memory
 
 LONE, FOREIGN = -1, -2  # instead of the number of a pair
 
@@ -142,13 +143,15 @@ class Domain:
     """The coordinates of a search: `n_continuous` continuous ones, then the integers, and where they end.
 
     `low` and `high` are the ends of each range; where a variable has no bound, they are as far from the first
-    mean as the ends of a range would be, in standard deviations.
+    mean as the ends of a range would be, in standard deviations. `memory` is what was evaluated so far, for
+    phases to read; its points are in the user's units.
     """
 
     n_continuous: int
     lattice: Lattice
     low: FloatArray
     high: FloatArray
+    memory: Memory = field(default_factory=lambda: Memory(0), compare=False, repr=False)
 
     @property
     def N(self) -> int:
