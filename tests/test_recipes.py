@@ -53,6 +53,23 @@ def change(diff: str, folder: Path) -> None:
         path.write_text(text.replace(f"\n{old}", f"\n{new}"))
 
 
+def test_the_table_of_rooms_names_every_file() -> None:
+    rooms = dict(re.findall(r"^\| `(\w+)/` \|[^|]*\| ([^|]*) \|$", TEXT, re.MULTILINE))
+    package = ROOT / "src" / "saltus"
+    assert rooms.keys() == {path.parent.name for path in package.glob("*/__init__.py")}
+    for room, files in rooms.items():
+        there = {path.stem for path in (package / room).glob("*.py")}
+        assert set(re.findall(r"`(\w+)`", files)) | {"__init__"} == there, room
+
+
+def test_protocols_are_where_the_table_says() -> None:
+    rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| `(\w+/\w+\.py)` \|", TEXT, re.MULTILINE)
+    names = {name: file for row, file in rows for name in re.findall(r"\w+", row)}
+    assert names.keys() == {"Core", "Treatment", "Phase", "Search", "Evaluator", "Job", "Worker", "Log"}
+    for name, file in names.items():
+        assert f"\nclass {name}(" in (ROOT / "src" / "saltus" / file).read_text(), name
+
+
 def test_there_is_a_recipe_for_each_kind_of_extension() -> None:
     assert list(RECIPES) == [
         "A core",
