@@ -1,6 +1,6 @@
-"""Each piece of the default strategy left out: what it is worth on bbob-mixint.
+"""Each part of the default strategy left out: what it is worth on bbob-mixint.
 
-    python -m experiments.ablation [--dims 5 10 20] [--pieces scan ...] [--seeds 3] [--jobs 2]
+    python -m experiments.ablation [--dims 5 10 20] [--parts scan ...] [--seeds 3] [--jobs 2]
 
 Instances 4 to 6, 1000 evaluations per dimension. The runs are those of `experiments.coco`, in its file; a
 difference is taken problem by problem, and comes with its 95% interval.
@@ -17,7 +17,7 @@ import numpy as np
 from experiments.coco import FILE, FUNCTIONS, Key, Run, completed, score
 from experiments.harness import markdown, publish
 
-PIECES = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
+PARTS = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
 INSTANCES = (4, 5, 6)
 BUDGET = 1000
 
@@ -42,12 +42,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--dims", type=int, nargs="+", default=[5, 10, 20])
-    parser.add_argument("--pieces", nargs="+", default=PIECES, choices=PIECES)
+    parser.add_argument("--parts", nargs="+", default=PARTS, choices=PARTS)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--file", type=Path, default=FILE)
     o = parser.parse_args()
-    methods = ["saltus", *(f"saltus without {piece}" for piece in o.pieces)]
+    methods = ["saltus", *(f"saltus without {part}" for part in o.parts)]
     keys = [
         Key(method, D, function, instance, seed)
         for seed in range(o.seeds)
@@ -62,7 +62,7 @@ def main() -> None:
         for method in methods[1:]
     ]
     text = markdown(["change of final / area", *(f"D = {D}" for D in o.dims)], rows)
-    if tuple(o.pieces) == PIECES:
+    if tuple(o.parts) == PARTS:
         publish("ablation", text)
     else:
         print(text)

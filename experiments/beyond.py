@@ -155,10 +155,12 @@ def run(cell: Cell, seed: int) -> Trial:
     """One trial of a cell."""
     problem, as_in_the_paper = instance(cell.function, cell.N, seed)
     rng = np.random.default_rng(seed)
-    frame = Encoding(problem.space, problem.start(rng), 1.0) if as_in_the_paper else Encoding(problem.space)
+    encoding = (
+        Encoding(problem.space, problem.start(rng), 1.0) if as_in_the_paper else Encoding(problem.space)
+    )
     if cell.method in PEERS:
-        return until_the_end(PEERS[cell.method](problem, frame, cell.population, rng), cell.N)
-    return until_the_end(generations(problem, frame, cell.method, cell.population, rng), cell.N)
+        return until_the_end(PEERS[cell.method](problem, encoding, cell.population, rng), cell.N)
+    return until_the_end(generations(problem, encoding, cell.method, cell.population, rng), cell.N)
 
 
 METHODS = (*(name for name in STRATEGIES if name != "dx-nes-ici+d"), *PEERS, "saltus")

@@ -41,9 +41,9 @@ class Trace(NamedTuple):
 def path(problem: Problem, strategy: str, limit: int) -> Trace:
     """A run at the figures' settings until it succeeds, fails or has spent the limit."""
     rng = np.random.default_rng(SEED)
-    frame = Encoding(problem.space, MEAN, 1.0)
+    encoding = Encoding(problem.space, MEAN, 1.0)
     rows = []
-    for g in generations(problem, frame, strategy, POPULATION, rng):
+    for g in generations(problem, encoding, strategy, POPULATION, rng):
         rows.append(g)
         if g.value < TARGET or g.failed or g.evaluations >= limit:
             break

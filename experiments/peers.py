@@ -24,10 +24,10 @@ _NOTHING = np.empty(0)
 
 
 def catcmawm(
-    problem: Problem, frame: Encoding, population: int, rng: np.random.Generator
+    problem: Problem, encoding: Encoding, population: int, rng: np.random.Generator
 ) -> Iterator[Generation]:
     """CatCMA with Margin; integers as they are spaced, switches as categories, as it recommends."""
-    n_co, lattice = frame.n_continuous, frame.lattice
+    n_co, lattice = encoding.n_continuous, encoding.lattice
     last = lattice.last.astype(int)
     switches = last.max() == 1
     table = lattice.value(np.minimum(np.arange(last.max() + 1)[:, None], last).astype(float))
@@ -35,7 +35,7 @@ def catcmawm(
         x_space=[[-np.inf, np.inf]] * n_co or None,
         z_space=None if switches else [table[: k + 1, j].tolist() for j, k in enumerate(last)],
         c_space=[2] * lattice.size if switches else None,
-        mean=frame.m[:n_co].copy() if switches else frame.m.copy(),
+        mean=encoding.m[:n_co].copy() if switches else encoding.m.copy(),
         sigma=1.0,
         population_size=population,
         seed=int(rng.integers(2**31)),
@@ -45,20 +45,20 @@ def catcmawm(
         asked = [method.ask() for _ in range(population)]
         x = np.array([np.zeros(0) if a.x is None else a.x for a in asked])
         plateaus = np.array([a.c[:, 1] if switches else lattice.plateau(a.z) for a in asked]).astype(float)
-        values = problem.fun(frame.numbers(x, plateaus))
+        values = problem.fun(encoding.numbers(x, plateaus))
         evaluations += population
         method.tell(list(zip(asked, values.tolist(), strict=True)))
         yield Generation(evaluations, float(values.min()), _NOTHING, _NOTHING, method.should_stop())
 
 
 def pycma(
-    problem: Problem, frame: Encoding, population: int, rng: np.random.Generator
+    problem: Problem, encoding: Encoding, population: int, rng: np.random.Generator
 ) -> Iterator[Generation]:
     """Pycma with `integer_variables`, which wants integers that are 1 apart: even grids only."""
-    n_co, N, lattice = frame.n_continuous, frame.N, frame.lattice
+    n_co, N, lattice = encoding.n_continuous, encoding.N, encoding.lattice
     zero = lattice.value(np.zeros(lattice.size))
     step = lattice.value(np.ones(lattice.size)) - zero
-    start, sds = frame.m.copy(), np.ones(N)
+    start, sds = encoding.m.copy(), np.ones(N)
     start[n_co:] = (start[n_co:] - zero) / step
     sds[n_co:] /= step
     options = {
@@ -82,7 +82,7 @@ def pycma(
             asked = method.ask()
             x: FloatArray = np.array(asked)
             plateaus = np.minimum(np.maximum(np.round(x[:, n_co:]), 0.0), lattice.last)
-            values = problem.fun(frame.numbers(x, plateaus))
+            values = problem.fun(encoding.numbers(x, plateaus))
             evaluations += population
             method.tell(asked, values.tolist())
         yield Generation(evaluations, float(values.min()), _NOTHING, _NOTHING, False)

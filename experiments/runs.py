@@ -19,7 +19,7 @@ import numpy as np
 from experiments.harness import Trial
 from saltus._typing import FloatArray
 from saltus.problems import Problem
-from saltus.search import Domain, Memory, Results, Search, begin
+from saltus.search import Domain, Results, Search, begin
 from saltus.search.single_run import Single
 from saltus.search.stopping import LARGEST_CONDITION
 from saltus.space.encoding import Encoding
@@ -49,8 +49,7 @@ def generations(
 ) -> Iterator[Generation]:
     """A run without end, from the Gaussian of the encoding; the default strategy begins again by itself."""
     domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
-    memory = Memory(len(problem.space))
-    search = begin(strategy, domain, memory, population, None, encoding.m, exact)
+    search = begin(strategy, domain, population, None, encoding.m, exact)
     evaluations = 0
     while True:
         if strategy == "saltus" and search.stop is not None:

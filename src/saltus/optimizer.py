@@ -129,16 +129,9 @@ class Optimizer:
         self._strays: list[LateResult] = []  # ... and what only may be the best of all
         self._before = (0, 0)  # how many of both there were when the batch began
         self._late_phase = 1  # the phase that could learn from them
-        domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
+        domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends(), self.memory)
         self._search: Search = begin(
-            strategy,
-            domain,
-            self.memory,
-            self._population,
-            self._margin,
-            encoding.m,
-            exact,
-            self._without,
+            strategy, domain, self._population, self._margin, encoding.m, exact, self._without
         )
 
     # asking

@@ -76,7 +76,6 @@ class Search(Protocol):
 def begin(
     name: str,
     domain: Domain,
-    memory: Memory,
     population: int,
     margin: float | None,
     m: FloatArray,
@@ -85,8 +84,8 @@ def begin(
 ) -> Search:
     """The search of that name, from N(m, I)."""
     if name == "saltus":
-        return Saltus(domain, memory, population, margin, m, exact, without)
-    return Single(domain, memory, SINGLE[name], population, margin, m, exact)
+        return Saltus(domain, population, margin, m, exact, without)
+    return Single(domain, SINGLE[name], population, margin, m, exact)
 
 
 def mirrored(name: str) -> bool:

@@ -16,6 +16,7 @@ from .._typing import FloatArray, Mask
 from ..order import WORST, Key
 from ..space.lattice import Lattice
 from ..strategy.late import Origins
+from .memory import Memory
 
 LONE, FOREIGN = -1, -2  # instead of the number of a pair
 
@@ -142,13 +143,15 @@ class Domain:
     """The coordinates of a search: `n_continuous` continuous ones, then the integers, and where they end.
 
     `low` and `high` are the ends of each range; where a variable has no bound, they are as far from the first
-    mean as the ends of a range would be, in standard deviations.
+    mean as the ends of a range would be, in standard deviations. `memory` is what was evaluated so far, for
+    phases to read; its points are in the user's units.
     """
 
     n_continuous: int
     lattice: Lattice
     low: FloatArray
     high: FloatArray
+    memory: Memory = field(default_factory=lambda: Memory(0), compare=False, repr=False)
     N: int = field(init=False)  # how many coordinates there are
 
     def __post_init__(self) -> None:

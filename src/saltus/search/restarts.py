@@ -15,7 +15,6 @@ import numpy as np
 from .. import _serialize
 from .._typing import FloatArray
 from .coordinate_scan import CoordinateScan
-from .memory import Memory
 from .mixed_run import MixedRun
 from .phase import Phase
 from .proposal import Domain, Evaluated, Proposals, Results
@@ -42,7 +41,6 @@ class Saltus:
     def __init__(
         self,
         domain: Domain,
-        memory: Memory,
         population: int,
         margin: float | None,
         m: FloatArray,
@@ -50,7 +48,7 @@ class Saltus:
         without: frozenset[str] = frozenset(),
     ) -> None:
         """Begin with a run from N(m, I); `without` are names of `OPTIONAL`."""
-        self.domain, self.memory = domain, memory
+        self.domain = domain
         self.default = self.large = population
         self.margin, self.exact, self.without = margin, exact, without
         self.incumbent: Evaluated | None = None  # the best end of a descent

@@ -10,7 +10,6 @@ from .. import _serialize
 from .._typing import FloatArray
 from ..strategy import AnyStrategy, Ranking, integers_of
 from .gaussian_phase import GaussianPhase
-from .memory import Memory
 from .phase import Phase
 from .proposal import Domain, Evaluated, Proposals, Results
 from .stopping import RunLog, Stop, stop_reason
@@ -59,7 +58,6 @@ class Single:
     def __init__(
         self,
         domain: Domain,
-        memory: Memory,
         strategy: AnyStrategy,
         population: int,
         margin: float | None,
@@ -67,7 +65,7 @@ class Single:
         exact: bool = False,
     ) -> None:
         """Begin with a run from N(m, I)."""
-        self.domain, self.memory = domain, memory
+        self.domain = domain
         self._strategy, self._margin, self._exact = strategy, margin, exact
         self.restarts = 0
         self._begin(population, m)

@@ -32,24 +32,9 @@ from .margin import Margin
 from .ranking import Ranking, rank
 from .rounding import Round
 
-__all__ = [
-    "STRATEGIES",
-    "AnyStrategy",
-    "Gaussian",
-    "GaussianState",
-    "Integers",
-    "Leap",
-    "MovingGaussian",
-    "Ranking",
-    "Round",
-    "Strategy",
-    "cmaes",
-    "default_population",
-    "dxnesic",
-    "integers_of",
-    "rank",
-    "scaled",
-]
+__all__ = ["STRATEGIES", "AnyStrategy", "Strategy", "cmaes", "default_population", "dxnesic", "scaled"]
+__all__ += ["Gaussian", "GaussianState", "Integers", "Leap", "MovingGaussian", "Ranking", "Round"]
+__all__ += ["integers_of", "rank"]
 
 
 def default_population(N: int) -> int:
@@ -115,24 +100,18 @@ class AnyStrategy(Protocol):
         """The first Gaussian."""
 
 
-_BIASED, _LEAP, _ROUND = Leap(bias=True), Leap(bias=False), Round()
+def _strategy(core: Core[C, S, P], embed: Embed[S, P], treatment: Treatment) -> AnyStrategy:
+    """A strategy, of which all that is left to know is what any has."""
+    return Strategy(core, embed, treatment)
 
-_DX_NES_ICI = Strategy(dxnesic, embed_dxnesic, _BIASED)
-_DX_NES_ICI_D = Strategy(scaled, embed_scaled, _BIASED)
-_DX_NES_IC_LEAP = Strategy(dxnesic, embed_dxnesic, _LEAP)
-_DX_NES_IC = Strategy(dxnesic, embed_dxnesic, _ROUND)
-_CMA_ES_MARGIN = Strategy(cmaes, embed_cmaes, Margin())
-_CMA_ES = Strategy(cmaes, embed_cmaes, _ROUND)
-_CMA_ES_LEAP = Strategy(cmaes, embed_cmaes, _LEAP)
-_CMA_ES_LEAP_BIAS = Strategy(cmaes, embed_cmaes, _BIASED)
 
 STRATEGIES: dict[str, AnyStrategy] = {
-    "dx-nes-ici": _DX_NES_ICI,
-    "dx-nes-ici+d": _DX_NES_ICI_D,
-    "dx-nes-ic+leap": _DX_NES_IC_LEAP,
-    "dx-nes-ic": _DX_NES_IC,
-    "cma-es-margin": _CMA_ES_MARGIN,
-    "cma-es": _CMA_ES,
-    "cma-es+leap": _CMA_ES_LEAP,
-    "cma-es+leap+bias": _CMA_ES_LEAP_BIAS,
+    "dx-nes-ici": _strategy(dxnesic, embed_dxnesic, Leap(bias=True)),
+    "dx-nes-ici+d": _strategy(scaled, embed_scaled, Leap(bias=True)),
+    "dx-nes-ic+leap": _strategy(dxnesic, embed_dxnesic, Leap(bias=False)),
+    "dx-nes-ic": _strategy(dxnesic, embed_dxnesic, Round()),
+    "cma-es-margin": _strategy(cmaes, embed_cmaes, Margin()),
+    "cma-es": _strategy(cmaes, embed_cmaes, Round()),
+    "cma-es+leap": _strategy(cmaes, embed_cmaes, Leap(bias=False)),
+    "cma-es+leap+bias": _strategy(cmaes, embed_cmaes, Leap(bias=True)),
 }
