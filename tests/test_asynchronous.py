@@ -285,7 +285,6 @@ ARRAY = {"dtype": "float64", "shape": [1], "order": "C", "base64": "AAAAAAAAAAA=
         (["news", 0, 1], "much"),
         (["elsewhere", 0, 1], ARRAY),
         (["details"], [[0, 1.0, {}, "NO SUCH FAILURE"]]),
-        (["before"], [0]),
         (["asked"], [[0]]),
         (["asked"], [[5, 10**12]]),
         (["asked"], [[5, -1]]),

@@ -510,10 +510,8 @@ class Optimizer:
                     for id, o in self._details.items()
                 ],
                 "in_flight": [[id, *flown] for id, flown in self._in_flight.items()],
-                "returned": [[id, *flown] for id, flown in self._returned.items()],
                 "late": [list(result) for result in self._late],
                 "strays": [list(result) for result in self._strays],
-                "before": list(self._before),
                 "late_phase": self._late_phase,
                 "rng": _serialize.stream_state(self._rng),
             }
@@ -570,16 +568,17 @@ class Optimizer:
             for id, value, constraints, failure in state["details"]
         }
         self._elsewhere = {int(id): self._shaped(x) for id, x in state["elsewhere"]}
-        for name in ("in_flight", "returned"):
-            rows = {int(id): InFlight(*self._located(*at), int(p), int(n)) for id, *at, p, n in state[name]}
-            setattr(self, f"_{name}", rows)
+        self._in_flight = {
+            int(id): InFlight(*self._located(*at), int(pair), int(phase))
+            for id, *at, pair, phase in state["in_flight"]
+        }
         for name in ("late", "strays"):
             results = [
                 LateResult(int(id), *self._located(*at), int(pair), float(value), float(violation))
                 for id, *at, pair, value, violation in state[name]
             ]
             setattr(self, f"_{name}", results)
-        self._before = (int(state["before"][0]), int(state["before"][1]))
+        self._before = (len(self._late), len(self._strays))  # what is restored is not forgotten
         self._news = {int(id): (float(value), float(violation)) for id, value, violation in state["news"]}
         for name in _COUNTS:
             setattr(self, name, int(state["counts"][name]))
