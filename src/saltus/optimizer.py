@@ -114,7 +114,7 @@ class Optimizer:
         self._rng = np.random.default_rng(seed)
         self.generation = self.evaluations = self.failures = 0
         self.best: Best | None = None
-        self._least = (*order.WORST, 0)  # what the best is compared by
+        self._least = self._key_of_best()  # what the best is compared by
         self.memory = Memory(len(space.variables))
         self._next_id = 0
         self._given: dict[int, Candidate] = {}  # what `ask` gave and `tell` has not heard of
@@ -127,7 +127,8 @@ class Optimizer:
         self._returned: dict[int, InFlight] = {}  # of those, what was told since the batch began
         self._late: list[LateResult] = []  # what the phase can learn from besides its batch, ...
         self._strays: list[LateResult] = []  # ... and what only may be the best of all
-        self._before = (0, 0)  # how many of both there were when the batch began
+        # when the batch began: how many of both there were, and the best
+        self._before: tuple[int, int, Best | None] = (0, 0, None)
         self._late_phase = 1  # the phase that could learn from them
         domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends(), self.memory)
         self._search: Search = begin(
@@ -191,7 +192,7 @@ class Optimizer:
             self._late = []
         self._late_phase = phase
         self._remember(None)
-        self._returned, self._before = {}, (len(self._late), len(self._strays))
+        self._returned, self._before = {}, (len(self._late), len(self._strays), self.best)
         self._make_batch()
 
     def _make_batch(self) -> Batch:
@@ -266,8 +267,8 @@ class Optimizer:
         """
         numbers = self._encoding.numbers_of(params)
         (number,), (amount,), details = _parsed([value], None if violation is None else [violation], 1)
-        if id is not None and id in self._given:
-            raise ValueError(f"id {id} is that of a candidate of this optimizer: tell takes its value")
+        if id is not None and id < self._next_id:
+            raise ValueError(f"id {id} is taken: add takes a new one, at least {self._next_id}, or none")
         self._add(self._next_id if id is None else id, numbers, number, amount, details.get(0))
 
     def _add(
@@ -325,6 +326,10 @@ class Optimizer:
             numbers = self._numbers_of(least[2]).copy()  # our own: who evaluates may write into params
             numbers.setflags(write=False)
             self.best, self._least = Best(least[2], winner, least[0], numbers, self._encoding), least
+
+    def _key_of_best(self) -> tuple[float, float, int]:
+        best = self.best
+        return (*order.WORST, 0) if best is None else (*order.key(best.value, best.violation), best.id)
 
     def _numbers_of(self, id: int) -> FloatArray:
         """Where a point lies that was told since the batch began."""
@@ -403,6 +408,7 @@ class Optimizer:
         for id, slot in asked.items():
             if batch.has(slot):
                 batch.ask(id, slot)
+        self._next_id = max(self._next_id, max(asked, default=-1) + 1)
         for id in sorted(told):
             outcome, params = told[id]
             (value,), (violation,), details = _parsed([outcome], None, 1)
@@ -419,7 +425,8 @@ class Optimizer:
         self._given = {id: given for id, given in self._given.items() if id not in batch.slots}
         self._in_flight |= self._returned
         self._returned, self._news, self._elsewhere, self._details = {}, {}, {}, {}
-        late, strays = self._before
+        late, strays, self.best = self._before
+        self._least = self._key_of_best()
         del self._late[late:], self._strays[strays:]
         batch.reset()
 
@@ -557,7 +564,7 @@ class Optimizer:
             x = self._shaped(x)
             x.setflags(write=False)
             self.best = Best(int(id), float(value), float(violation), x, self._encoding)
-            self._least = (*order.key(self.best.value, self.best.violation), self.best.id)
+            self._least = self._key_of_best()
         self._late_phase = int(state["late_phase"])
         self._details = {
             int(id): Outcome(
@@ -578,7 +585,7 @@ class Optimizer:
                 for id, *at, pair, value, violation in state[name]
             ]
             setattr(self, f"_{name}", results)
-        self._before = (len(self._late), len(self._strays))  # what is restored is not forgotten
+        self._before = (len(self._late), len(self._strays), self.best)  # what is restored is not forgotten
         self._news = {int(id): (float(value), float(violation)) for id, value, violation in state["news"]}
         for name in _COUNTS:
             setattr(self, name, int(state["counts"][name]))
@@ -630,7 +637,7 @@ def _checked_margin(margin: Any) -> float | None:
 def _parsed(values: Any, violation: Any, count: int) -> tuple[list[float], list[float], dict[int, Outcome]]:
     """Values and violations as floats, and by place those outcomes that say more than a number."""
     plain = violation is None and type(values) is list and len(values) == count
-    if plain and all(type(value) is float for value in values):
+    if plain and set(map(type, values)) == {float}:
         return values, [0.0] * count, {}  # the common case
     details: dict[int, Outcome] = {}
     values = list(values) if isinstance(values, Iterable) else values

@@ -128,10 +128,13 @@ class Batch:
         if not missing:
             return {}
         pairs = self._pairs(np.array(list(missing.values()))).tolist()
-        return {
-            id: InFlight(self.points.x[slot], self.points.plateaus[slot], pair, self.phase_number)
-            for (id, slot), pair in zip(missing.items(), pairs, strict=True)
-        }
+        flown, tried = {}, set(self.told.values())
+        for (id, slot), pair in zip(missing.items(), pairs, strict=True):
+            # a second attempt at one side of a pair is not its other side
+            number = LONE if slot in tried else pair
+            tried.add(slot)
+            flown[id] = InFlight(self.points.x[slot], self.points.plateaus[slot], number, self.phase_number)
+        return flown
 
     def _pairs(self, slots: NDArray[np.intp]) -> NDArray[np.int64]:
         """A number for the mirrored pair of each slot, unlike those of all other batches.

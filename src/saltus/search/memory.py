@@ -146,21 +146,21 @@ class Memory:
         table[:first, : self._table.shape[1]] = self._table
         kinds = np.zeros(self._count, dtype=np.int8)
         kinds[:first] = self._kinds
+        table[first:, : self._width] = np.concatenate([rows.x for rows in new])
+        table[first:, self._width] = [value for rows in new for value in rows.values]
+        table[first:, self._width + 1] = [violation for rows in new for violation in rows.violations]
         for rows in new:
-            last = first + len(rows.ids)
-            table[first:last, : self._width] = rows.x
-            table[first:last, self._width] = rows.values
-            table[first:last, self._width + 1] = rows.violations
             for row, outcome in rows.details.items():
                 kinds[first + row] = _KINDS.index(outcome.failure)
                 for name, number in outcome.constraints.items():
                     table[first + row, self._width + 2 + self._names.index(name)] = number
-            first = last
+            first += len(rows.ids)
         value, violation = table[:, self._width], table[:, self._width + 1]
         known = (violation > 0) | np.isfinite(value)  # what is violated by a known amount has not failed
         kinds[(kinds == 0) & ~known] = _KINDS.index(Failure.VALUE)
         kinds[(kinds == 0) & ~np.isfinite(violation)] = _KINDS.index(Failure.CONSTRAINT)
-        self._ids = np.concatenate([self._ids, *(np.asarray(rows.ids, dtype=np.int64) for rows in new)])
+        ids = np.array([id for rows in new for id in rows.ids], dtype=np.int64)
+        self._ids = np.concatenate((self._ids, ids))
         self._table, self._kinds = table, kinds
 
     def _forget(self) -> None:

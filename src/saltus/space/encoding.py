@@ -119,8 +119,17 @@ class Encoding:
         if len(values) != len(variables):
             raise ValueError(f"a point has {len(variables)} values, got {len(values)}")
         pairs = enumerate(zip(variables, values, strict=True))
-        numbers = [variable.check_within(value, self.space.label(i)) for i, (variable, value) in pairs]
-        return np.array(numbers)
+        numbers = np.array(
+            [variable.check_within(value, self.space.label(i)) for i, (variable, value) in pairs]
+        )
+        whole = numbers[self._discrete]
+        off = np.abs(self._values.value(self._values.plateau(whole)) - whole) > 1e-9 * np.maximum(
+            1.0, np.abs(whole)
+        )
+        if off.any():
+            i = self._discrete[int(off.argmax())]
+            raise ValueError(f"{self.space.label(i)} must be one of its values, got {values[i]!r}")
+        return numbers
 
     def located(self, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Internal coordinates of one point, NaN for its integers, and their plateaus."""
