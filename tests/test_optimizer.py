@@ -1,3 +1,5 @@
+"""Ask and tell, a whole batch at a time."""
+
 from __future__ import annotations
 
 import contextlib
@@ -14,8 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltus import STRATEGIES, Bool, Candidate, Float, Int, Optimizer, Ordinal, Space, Stop
-from saltus.problems import PAPER, n_int_tablet
+from saltus import STRATEGIES, Bool, Candidate, Float, Int, Optimizer, Ordinal, Space
 from saltus.space import Lattice
 from saltus.strategy import Leap, integers_of
 
@@ -315,19 +316,6 @@ def test_bad_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
             Optimizer(SPACE).ask(k)  # type: ignore[arg-type]  # wrong on purpose
 
 
-def test_restart_doubles_the_population_and_keeps_the_best() -> None:
-    optimizer = Optimizer(SPACE, strategy="dx-nes-ici", seed=1)
-    trace(optimizer, 20)
-    best, population = optimizer.best, optimizer.population
-    optimizer.ask(1)
-    with pytest.raises(RuntimeError, match="between generations"):
-        optimizer.restart()
-    optimizer.tell(optimizer.pending + optimizer.ask(), [1e9] * population)
-    optimizer.restart()
-    assert (optimizer.population, optimizer.best, optimizer.restarts) == (2 * population, best, 1)
-    assert len(optimizer.ask()) == 2 * population
-
-
 def test_margin_and_population_defaults() -> None:
     assert Optimizer(SPACE).population == 8
     for margin, alpha in ((None, 1 / (5 * 8)), (0.01, 0.01)):
@@ -339,43 +327,3 @@ def test_mean_and_sd_are_in_the_users_units() -> None:
     optimizer = Optimizer(SPACE, mean={"k": 2.25, "x": -4.9, "lr": 0.5}, sigma={"x": 0.01}, seed=1)
     np.testing.assert_allclose(optimizer.mean[:3], [2.25, -4.9, 0.5])
     assert optimizer.sd[1] == pytest.approx(0.01)
-
-
-@pytest.mark.parametrize("make", PAPER)
-def test_the_papers_functions_are_solved_at_twenty_dimensions(make: Any) -> None:
-    """A few runs at the paper's settings must all succeed, at about the paper's cost."""
-    problem = make(20)
-    population, paper = {
-        "NIntTablet": (6, 3111),
-        "ReversedEllipsoidInt": (10, 5202),
-        "EllipsoidInt": (12, 6306),
-        "SphereOneMax": (8, 1962),
-    }[problem.name]
-    spent = []
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        optimizer = Optimizer(
-            problem.space,
-            strategy="dx-nes-ici",
-            population=population,
-            mean=problem.start(rng),
-            sigma=1.0,
-            seed=rng,
-        )
-        while optimizer.best is None or optimizer.best.value >= 1e-10:
-            candidates = optimizer.ask()
-            optimizer.tell(candidates, problem.fun(np.array([c.params for c in candidates])))
-            assert optimizer.evaluations < 20e4
-        spent.append(optimizer.evaluations)
-    assert 0.8 * paper < np.mean(spent) < 1.25 * paper
-
-
-def test_without_leap_the_search_is_trapped() -> None:
-    problem = n_int_tablet(20)
-    optimizer = Optimizer(problem.space, strategy="dx-nes-ic", population=6, mean=2.0, sigma=1.0, seed=1)
-    while optimizer.stop is None:
-        candidates = optimizer.ask()
-        optimizer.tell(candidates, problem.fun(np.array([c.params for c in candidates])))
-    assert optimizer.stop in (Stop.FLAT, Stop.CONVERGED)
-    assert optimizer.best is not None
-    assert optimizer.best.value >= 1

@@ -25,7 +25,7 @@ from saltus.space import variables
 from saltus.strategy import STRATEGIES, Integers
 from saltus.strategy.margin import Margin
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_one_trial_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
