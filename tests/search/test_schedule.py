@@ -76,7 +76,7 @@ class Journey:
 def bowl(x: FloatArray) -> float:
     """Smooth, and no parabola: a coarse search does not end exactly at the bottom."""
     t = x - [1.3, 4.0, 3.0][: len(x)]
-    return float((t**2).sum() + 0.01 * t[0] ** 3 * np.exp(-t[0] ** 2)) + 2.0
+    return float((t**2).sum() + 0.01 * t[0] ** 3 * np.exp(-(t[0] ** 2))) + 2.0
 
 
 def kink(x: FloatArray) -> float:
