@@ -141,3 +141,54 @@ def test_no_problem_breaks_the_search(landscape: int) -> None:
             optimizer.tell(candidates, [value for value, _ in told], [violation for _, violation in told])
         state = json.loads(json.dumps(optimizer.state(), allow_nan=False))
         assert Optimizer.restore(state).state() == optimizer.state()
+
+
+def descents(without: tuple[str, ...] = (), seed: int = 1, evaluations: int = 4000) -> list[tuple[str, int]]:
+    """How each run begins: the name of its first phase, and the population."""
+    space = Space([Float(-5, 5), Float(-5, 5), Int(-10, 10)])
+    optimizer = Optimizer(space, seed=seed, without=without)
+    begun: list[tuple[str, int]] = []
+    while optimizer.evaluations < evaluations:
+        candidates = optimizer.ask()
+        if optimizer.restarts == len(begun):
+            begun.append((optimizer.phase, optimizer.population))
+        optimizer.tell(
+            candidates, [float((c.params**2).sum() + np.cos(5 * c.params).sum()) for c in candidates]
+        )
+    return begun
+
+
+def test_global_runs_with_small_and_large_populations_take_turns_with_local_ones() -> None:
+    begun = descents()
+    default = begun[0][1]
+    assert begun[0][0] == "MixedRun"
+    assert {name for name, _ in begun} == {"MixedRun", "CoordinateScan"}
+    sizes = sorted({size for _, size in begun})
+    assert sizes[0] == default
+    assert sizes[1] == 2 * default
+    assert all(size & (size - 1) == 0 for size in np.array(sizes) // default)
+    assert sum(size == default for _, size in begun) > len(begun) / 2
+
+
+def test_runs_that_are_left_out_do_not_begin() -> None:
+    locals_only = descents(("global runs",))
+    assert {size for _, size in locals_only} == {locals_only[0][1]}  # a larger one is global
+    globals_only = descents(("local runs",))
+    assert {name for name, _ in globals_only} == {"MixedRun"}  # a scan is local
+    assert len({size for _, size in globals_only}) > 2
+    assert {name for name, _ in descents(("scan",))} == {"MixedRun"}
+
+
+def test_a_point_of_another_that_is_better_becomes_the_incumbent() -> None:
+    """Local runs begin there."""
+    space = Space([Float(-5, 5), Float(-5, 5), Int(-10, 10)])
+    optimizer = Optimizer(space, seed=1, without=["global runs", "scan"])
+    while optimizer.phase == "MixedRun":
+        candidates = optimizer.ask()
+        optimizer.tell(candidates, [float((c.params**2).sum()) for c in candidates])
+    optimizer.add(np.array([4.0, -4.0, 9]), -100.0)
+    while optimizer.restarts == 0:
+        candidates = optimizer.ask()
+        if optimizer.restarts == 0:
+            optimizer.tell(candidates, [float((c.params**2).sum()) for c in candidates])
+    np.testing.assert_allclose(optimizer.mean, [4.0, -4.0, 9.0], atol=1e-9)
