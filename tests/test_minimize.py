@@ -17,17 +17,7 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, OptimizeResult
 
-from saltus import (
-    Float,
-    Int,
-    ObjectiveError,
-    Optimizer,
-    Result,
-    Space,
-    Stop,
-    WorkerError,
-    minimize,
-)
+from saltus import Float, Int, ObjectiveError, Optimizer, Result, Space, Stop, WorkerError, minimize
 from saltus.problems import ellipsoid_int, sphere_one_max
 
 from . import objectives

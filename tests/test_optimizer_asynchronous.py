@@ -15,17 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltus import (
-    STRATEGIES,
-    Bool,
-    Candidate,
-    Float,
-    Int,
-    Optimizer,
-    Ordinal,
-    Space,
-    order,
-)
+from saltus import STRATEGIES, Bool, Candidate, Float, Int, Optimizer, Ordinal, Space, order
 from saltus._typing import FloatArray
 from saltus.problems import sphere_one_max
 

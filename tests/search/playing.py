@@ -8,13 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus import (
-    Bool,
-    Float,
-    Int,
-    Ordinal,
-    Space,
-)
+from saltus import Bool, Float, Int, Ordinal, Space
 from saltus._typing import FloatArray
 from saltus.search.phase import Phase
 from saltus.search.proposal import Domain, Evaluated, Proposals, Results

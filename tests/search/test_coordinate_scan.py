@@ -8,11 +8,7 @@ from saltus import Float, Int, Space
 from saltus._typing import FloatArray
 from saltus.search.coordinate_scan import CoordinateScan
 
-from .playing import (
-    domain_of,
-    evaluated,
-    play,
-)
+from .playing import domain_of, evaluated, play
 
 
 def test_a_scan_finds_the_far_valley() -> None:

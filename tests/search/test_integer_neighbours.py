@@ -13,11 +13,7 @@ from saltus.search.integer_neighbours import IntegerNeighbours, affordable
 from saltus.search.integer_sweep import IntegerSweep
 from saltus.search.newton import Newton
 
-from .playing import (
-    domain_of,
-    evaluated,
-    play,
-)
+from .playing import domain_of, evaluated, play
 
 
 def test_neighbours_follow_a_stiff_valley() -> None:

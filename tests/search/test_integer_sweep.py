@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from saltus import (
-    Bool,
-    Float,
-    Int,
-    Space,
-)
+from saltus import Bool, Float, Int, Space
 from saltus._typing import FloatArray
 from saltus.search.integer_sweep import IntegerSweep
 from saltus.search.proposal import Evaluated, Proposals, Results

@@ -7,10 +7,7 @@ import copy
 import numpy as np
 import pytest
 
-from saltus import (
-    Float,
-    Space,
-)
+from saltus import Float, Space
 from saltus._typing import FloatArray
 from saltus.search.newton import Newton
 from saltus.search.proposal import Evaluated, Results

@@ -9,13 +9,7 @@ from saltus._typing import FloatArray
 from saltus.search.newton import Newton
 from saltus.search.polish import Polish
 
-from .playing import (
-    FLOATS,
-    MIXED,
-    domain_of,
-    evaluated,
-    play,
-)
+from .playing import FLOATS, MIXED, domain_of, evaluated, play
 
 
 def test_polish_finds_the_bottom_of_a_kink() -> None:

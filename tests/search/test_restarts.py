@@ -13,10 +13,7 @@ import pytest
 from saltus import Bool, Float, Int, Optimizer, Ordinal, Space, Stop, minimize
 from saltus._typing import FloatArray
 
-from .playing import (
-    ALL_KINDS,
-    stiff,
-)
+from .playing import ALL_KINDS, stiff
 
 SPACES = {
     "no continuous variables": Space([Int(-3, 12), Bool(), Bool(), Ordinal([0.0, 1.0, 10.0])]),

@@ -9,15 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saltus import (
-    Bool,
-    Float,
-    Int,
-    Optimizer,
-    Space,
-    Stop,
-    order,
-)
+from saltus import Bool, Float, Int, Optimizer, Space, Stop, order
 from saltus.problems import reversed_ellipsoid_int
 from saltus.search.proposal import Evaluated
 from saltus.search.stopping import RunLog, stop_reason
