@@ -123,7 +123,7 @@ def test_a_run_that_is_stopped_keeps_what_is_finished(tmp_path: Path, way: signa
     process = subprocess.Popen(
         [*command, "--methods", "dx-nes-ici", "--out", str(tmp_path)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
