@@ -1,9 +1,13 @@
+"""`minimize`, with and without waiting for a whole batch."""
+
 from __future__ import annotations
 
+import json
 import math
 import os
 import pickle
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import run
@@ -17,7 +21,7 @@ from saltus import Float, Int, ObjectiveError, Optimizer, Result, Space, Stop, W
 from saltus.problems import ellipsoid_int, sphere_one_max
 
 from . import objectives
-from .objectives import SPACE, bowl, constrained, fails_sometimes, slow_bowl
+from .objectives import SPACE, Interrupted, bowl, constrained, fails_sometimes, slow_bowl
 
 
 def essence(result: Result) -> Any:
@@ -384,3 +388,214 @@ def test_one_variable_of_each_kind() -> None:
         space = Space({"v": variable})
         result = minimize(lambda p: abs(p["v"] - 2.0), space, budget=3000, target=1e-8, seed=1)
         assert result.success, variable
+
+
+def through_json(optimizer: Optimizer) -> Optimizer:
+    return Optimizer.restore(json.loads(json.dumps(optimizer.state(), allow_nan=False)))
+
+
+def streamed(fun: Any, space: Space = SPACE, **options: Any) -> Result:
+    return minimize(fun, space, asynchronous=True, **options)
+
+
+def test_budget_is_kept_to_the_evaluation_without_waiting() -> None:
+    calls: list[float] = []
+
+    def fun(p: dict[str, Any]) -> float:
+        calls.append(bowl(p))
+        return calls[-1]
+
+    for budget in (1, 5, 23, 100):
+        calls.clear()
+        result = streamed(fun, budget=budget, seed=1)
+        assert len(calls) == result.nfev == budget
+        assert result.stop is Stop.BUDGET
+        assert result.success
+        assert result.fun == min(calls)
+    with ThreadPoolExecutor(5) as pool:
+        for budget in (1, 3, 50):
+            calls.clear()
+            assert streamed(fun, budget=budget, seed=1, executor=pool, workers=5).nfev == budget
+            assert len(calls) == budget
+
+
+def test_one_worker_gives_the_result_of_minimize() -> None:
+    for fun in (bowl, constrained):
+        here, there = (
+            minimize(fun, SPACE, budget=400, seed=2, target=1e-6, asynchronous=a) for a in (False, True)
+        )
+        assert (here.params, here.fun, here.nfev, here.nit) == (
+            there.params,
+            there.fun,
+            there.nfev,
+            there.nit,
+        )
+        assert here.history.best.tolist()[:-1] == there.history.best.tolist()[: len(here.history) - 1]
+
+
+def test_the_target_stops_at_once_without_waiting() -> None:
+    values: list[float] = []
+
+    def fun(p: dict[str, Any]) -> float:
+        values.append(bowl(p))
+        return values[-1]
+
+    result = streamed(fun, budget=2000, target=1.0, seed=1)
+    assert result.stop is Stop.TARGET
+    assert result.success
+    assert values[-1] == result.fun <= 1.0 < min(values[:-1])
+
+
+def test_maximize_is_the_mirror_image_without_waiting() -> None:
+    down = streamed(bowl, budget=300, seed=4, target=0.5)
+    up = streamed(lambda p: -bowl(p), budget=300, seed=4, target=-0.5, maximize=True)
+    assert (up.params, up.fun, up.nfev) == (down.params, -down.fun, down.nfev)
+    assert up.success
+
+
+def test_callback_sees_and_stops_without_waiting() -> None:
+    seen: list[Result] = []
+
+    def watch(result: Result) -> bool:
+        seen.append(result)
+        return len(seen) == 3
+
+    result = streamed(bowl, budget=500, seed=1, callback=watch)
+    assert result.stop is Stop.CALLBACK
+    assert [r.nit for r in seen] == [len(r.history) for r in seen] == [1, 2, 3]
+
+    def stop(intermediate_result: Result) -> None:
+        raise StopIteration
+
+    assert streamed(bowl, budget=500, seed=1, callback=stop).nit == 1
+
+
+def test_max_seconds_without_waiting() -> None:
+    result = streamed(slow_bowl, budget=10**6, seed=1, max_seconds=0.2)
+    assert result.stop is Stop.SECONDS
+    assert 0 < result.nfev < 10**5
+    assert streamed(bowl, budget=100, seed=1, max_seconds=0).nfev == 0
+
+
+def test_without_restarts_it_stops_when_it_has_converged_without_waiting() -> None:
+    result = streamed(bowl, budget=10**4, seed=1, restarts=False)
+    assert result.stop is Stop.CONVERGED
+    assert result.nfev < 10**4
+    assert result.restarts == 0
+    assert streamed(bowl, budget=2000, seed=1).restarts > 0
+    with ThreadPoolExecutor(4) as pool:
+        options: dict[str, Any] = {"seed": 1, "restarts": False, "executor": pool, "workers": 4}
+        assert streamed(bowl, budget=10**4, **options).stop is Stop.CONVERGED
+
+
+def test_interrupted_it_keeps_what_was_found() -> None:
+    result = streamed(Interrupted(bowl, call=20), budget=500, seed=1)
+    assert (result.stop, result.nfev) == (Stop.INTERRUPTED, 19)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_exception_is_raised_with_all_that_was_told(workers: int) -> None:
+    with pytest.raises(ObjectiveError, match="ArithmeticError: no value at k=") as caught:
+        streamed(fails_sometimes, budget=400, seed=1, workers=workers)
+    assert isinstance(caught.value.__cause__, ArithmeticError)
+    assert caught.value.params["k"] % 5 == 4
+    optimizer = caught.value.optimizer
+    assert isinstance(optimizer, Optimizer)
+    restored = through_json(optimizer)
+    assert caught.value.candidate in restored.pending
+    assert all(c.params["k"] % 5 == 4 for c in restored.pending) or workers > 1
+    restored.tell(restored.pending, [math.nan] * len(restored.pending))
+    assert restored.evaluations > optimizer.evaluations
+
+
+def test_what_runs_beside_an_exception_is_told_before_it_is_raised() -> None:
+    def fun(p: dict[str, Any]) -> float:
+        if len(begun) == 7:
+            begun.append(p)
+            raise ArithmeticError("the eighth")
+        begun.append(p)
+        time.sleep(0.05)
+        return bowl(p)
+
+    begun: list[Any] = []
+    with ThreadPoolExecutor(4) as pool, pytest.raises(ObjectiveError, match="the eighth") as caught:
+        streamed(fun, budget=400, seed=1, executor=pool, workers=4)
+    optimizer = caught.value.optimizer
+    assert optimizer.evaluations == len(begun) - 1
+    assert optimizer.pending == [caught.value.candidate]
+
+
+def test_exceptions_can_be_counted_instead() -> None:
+    result = streamed(fails_sometimes, budget=600, target=1e-4, seed=1, on_error="infeasible")
+    assert result.success
+    assert result.failures > 0
+
+
+def test_constraints_without_waiting() -> None:
+    result = streamed(constrained, budget=2000, target=9 + 1e-6, seed=2)
+    assert result.success
+    assert (result.params or {})["k"] == 10
+    assert result.violation == 0
+
+
+def test_nothing_finite_at_all_without_waiting() -> None:
+    result = streamed(lambda p: math.nan, budget=300, seed=1)
+    assert (result.success, result.x, result.failures, result.nfev) == (False, None, 300, 300)
+
+
+def test_workers_and_executors_find_it_too() -> None:
+    result = streamed(slow_bowl, budget=3000, target=1e-6, seed=1, workers=2)
+    assert result.success
+    running, most = 0, 0
+
+    def fun(p: dict[str, Any]) -> float:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        value = slow_bowl(p)
+        running -= 1
+        return value
+
+    with ThreadPoolExecutor(8) as pool:
+        result = streamed(fun, budget=3000, target=1e-6, seed=1, executor=pool, workers=4)
+    assert result.success
+    assert most == 4  # as many as `workers` says, not as many as the executor could
+
+
+def test_nobody_waits_for_the_slowest() -> None:
+    """One evaluation takes as long as all others together."""
+    slow = 0.4
+
+    def fun(p: dict[str, Any]) -> float:
+        calls.append(time.monotonic())
+        time.sleep(slow if len(calls) == 2 else 0.001)
+        return bowl(p)
+
+    calls: list[float] = []
+    with ThreadPoolExecutor(4) as pool:
+        streamed(fun, budget=400, seed=1, executor=pool, workers=4, max_seconds=slow)
+    assert sum(t < calls[1] + slow for t in calls) > 100  # with a barrier: one batch
+
+
+def test_history_and_progress(capfd: pytest.CaptureFixture[str]) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        result = streamed(bowl, budget=300, seed=1, executor=pool, workers=3, progress=True)
+    assert "300/300" in capfd.readouterr().err
+    assert np.all(np.diff(result.history.best) <= 0)
+    assert np.all(np.diff(result.history.evaluations) > 0)
+    assert len(result.history) <= result.nit
+    assert result.history.population.sum() == result.history.evaluations[-1] <= 300
+    assert result.history.best[-1] >= result.fun
+
+
+@pytest.mark.parametrize("workers", [0, -2, 1.5, True, "2"])
+def test_bad_arguments_are_named_without_waiting(workers: Any) -> None:
+    for executor in (None, ThreadPoolExecutor(1)):
+        with pytest.raises(ValueError, match="workers must be a positive whole number"):
+            streamed(bowl, budget=10, workers=workers, executor=executor)
+    with pytest.raises(TypeError, match="submit method"):
+        streamed(bowl, budget=10, executor=3)
+    with pytest.raises(TypeError, match="cannot be sent to worker processes"):
+        streamed(lambda p: 1.0, budget=10, workers=2)
+    with pytest.raises(ValueError, match="budget"):
+        streamed(bowl, budget=0)

@@ -9,15 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saltus import (
-    Bool,
-    Float,
-    Int,
-    Optimizer,
-    Space,
-    Stop,
-    order,
-)
+from saltus import Bool, Float, Int, Optimizer, Space, Stop, order
 from saltus.problems import reversed_ellipsoid_int
 from saltus.search.proposal import Evaluated
 from saltus.search.stopping import RunLog, stop_reason
@@ -134,3 +126,35 @@ def test_integers_that_move_slowly_are_waited_for() -> None:
             candidates = optimizer.ask()
             optimizer.tell(candidates, problem.fun(np.array([c.params for c in candidates]) - optimum))
             assert optimizer.stop is None
+
+
+@pytest.mark.parametrize(
+    ("sd", "flat", "reason"),
+    [
+        (0.01, 1.0, Stop.FLAT),
+        (0.01, 0.99, None),
+        (3.0, 1.0, None),
+        (3.0, 1.01, None),
+        (3.0, 3.99, None),
+        (3.0, 4.0, Stop.FLAT),
+    ],
+)
+def test_equal_values_are_endured_longer_while_the_gaussian_is_wide(
+    sd: float, flat: float, reason: Stop | None
+) -> None:
+    """Beyond the end of an integer's range values are equal while the Gaussian still shrinks."""
+    integers = Integers(0, Lattice([(0.0, 1.0, 21)] * 2), 0.05, Round())
+    state = dxnesic.start(dxnesic.constants(2, 8), np.full(2, 9.4), integers, sd)._replace(age=1)
+    log = RunLog.start(2, 8, integers)
+    log = log._replace(flat=int(flat * log.patience), level=3.0)
+    assert (integers.resolution(state.m, state.sd).max() > 1) == (sd == 3.0)
+    assert stop_reason(log, state, integers) is reason
+    failed = log._replace(level=math.inf)
+    assert stop_reason(failed, state, integers) is (None if reason is None else Stop.INFEASIBLE)
+
+
+def test_patience_is_longer_where_a_better_neighbour_is_rare() -> None:
+    none = RunLog.start(20, 10, Integers(20, Lattice([]), 0.1, Round()))
+    some = RunLog.start(20, 10, Integers(10, Lattice([(0.0, 1.0, 5)] * 10), 0.01, Round()))
+    assert none.patience == 10 + 60
+    assert some.patience == 10 + 60 + 50

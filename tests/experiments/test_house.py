@@ -9,7 +9,7 @@ from pathlib import Path
 
 from experiments.house import Walk, lines_of_code, listing, size
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TEXT = '''"""A module
 of two lines."""
 

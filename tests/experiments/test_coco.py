@@ -16,7 +16,7 @@ from experiments.solvers import MORE_PEERS, Enough, Task, by_name
 from saltus import Float, Int, Ordinal, Space
 from saltus._typing import FloatArray
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Bowl(Task):

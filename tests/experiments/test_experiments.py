@@ -25,7 +25,7 @@ from saltus.space import variables
 from saltus.strategy import STRATEGIES, Integers
 from saltus.strategy.margin import Margin
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_one_trial_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_a_run_that_is_stopped_keeps_what_is_finished(tmp_path: Path, way: signa
     process = subprocess.Popen(
         [*command, "--methods", "dx-nes-ici", "--out", str(tmp_path)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

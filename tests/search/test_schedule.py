@@ -1,0 +1,228 @@
+"""Which phase follows which, on small landscapes that are made for it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from saltus import Float, Int, Space, _serialize
+from saltus._typing import FloatArray
+from saltus.order import Key
+from saltus.search.coordinate_scan import CoordinateScan
+from saltus.search.integer_neighbours import affordable
+from saltus.search.mixed_run import MixedRun
+from saltus.search.proposal import Domain, Evaluated, Proposals, Results
+from saltus.search.schedule import PHASES, Descent
+from saltus.space.encoding import Encoding
+
+Landscape = Callable[[FloatArray], float]  # of a point in the user's units
+
+MIXED = Space([Float(-5, 5), Int(-10, 10), Int(0, 5)])
+FLOATS = Space([Float(-5, 5), Float(-5, 5)])
+INTEGERS = Space([Int(-10, 10), Int(0, 5)])
+
+
+class Journey:
+    """A descent from the first Gaussian to its end, and the names of its phases."""
+
+    def __init__(
+        self,
+        space: Space,
+        fun: Landscape,
+        goal: float | None = None,
+        without: tuple[str, ...] = (),
+        first: FloatArray | None = None,
+    ) -> None:
+        """With a first point it begins with a scan there."""
+        self.encoding = encoding = Encoding(space)
+        self.domain = domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
+        self.fun, self.rng, self.spent = fun, np.random.default_rng(1), 0
+        key: Key | None = None if goal is None else (0.0, goal)
+        start: MixedRun | CoordinateScan = MixedRun(domain, 8, None, encoding.m, 1.0, key)
+        covariance = None
+        if first is not None:
+            x, plateaus = encoding.located(first)
+            point = domain.with_values(Proposals(x, plateaus))
+            start = CoordinateScan(domain, Evaluated(*point, 0.0, fun(first)), self.rng)
+            covariance = 0.01 * np.eye(domain.n_continuous)
+        self.descent = Descent(domain, 8, start, key, covariance, frozenset(without))
+        self.names = [type(start).__name__]
+        self.begun = 1
+
+    def step(self) -> None:
+        descent = self.descent
+        before, deep = descent.phase, descent.deep
+        before.draw(self.rng)
+        points = before.propose()
+        values = np.array([self.fun(x) for x in self.encoding.numbers(*points)])
+        before.observe(Results(points, values, None))
+        self.spent += len(values)
+        assert self.spent < 20_000
+        self.begun += descent.advance(self.rng)
+        if descent.phase is not before or descent.deep != deep:
+            self.names.append("deep " * descent.deep + type(descent.phase).__name__)
+
+    def end(self) -> list[str]:
+        while not self.descent.over:
+            self.step()
+        return self.names
+
+
+def bowl(x: FloatArray) -> float:
+    """Smooth, and no parabola: a coarse search does not end exactly at the bottom."""
+    t = x - [1.3, 4.0, 3.0][: len(x)]
+    return float((t**2).sum() + 0.01 * t[0] ** 3 * np.exp(-(t[0] ** 2))) + 2.0
+
+
+def kink(x: FloatArray) -> float:
+    return float(np.abs(x - [1.3, 4.0, 3.0][: len(x)]).sum()) + 2.0
+
+
+def test_a_smooth_valley() -> None:
+    assert affordable(Journey(MIXED, bowl).domain)
+    names = Journey(MIXED, bowl).end()
+    assert names == [
+        "MixedRun",
+        "Newton",
+        "IntegerSweep",
+        "IntegerNeighbours",
+        "deep Newton",
+        "deep CoordinateScan",
+    ]
+
+
+def test_a_kink_is_polished_and_has_no_neighbours() -> None:
+    names = Journey(MIXED, kink).end()
+    assert names == [
+        "MixedRun",
+        "Newton",
+        "Polish",
+        "IntegerSweep",
+        "deep Polish",
+        "deep CoordinateScan",
+    ]
+
+
+def test_without_integers_there_is_no_sweep() -> None:
+    assert Journey(FLOATS, bowl).end() == ["MixedRun", "Newton", "deep Newton", "deep CoordinateScan"]
+    expected = ["MixedRun", "Newton", "Polish", "deep Polish", "deep CoordinateScan"]
+    assert Journey(FLOATS, kink).end() == expected
+
+
+def test_without_continuous_variables_the_sweep_is_the_end() -> None:
+    assert Journey(INTEGERS, bowl).end() == ["MixedRun", "IntegerSweep"]
+
+
+def test_a_deep_search_continues_the_coarse_one() -> None:
+    """It is the same phase, and no other one has begun."""
+    journey = Journey(FLOATS, kink)
+    journey.end()
+    assert journey.begun == len(journey.names) - 1
+
+
+def test_what_is_no_better_than_the_goal_is_not_worth_a_deep_search() -> None:
+    assert Journey(MIXED, bowl, goal=2.0 - 1e-9).end()[-1] == "IntegerSweep"
+    assert Journey(MIXED, bowl, goal=2.0 + 1e-3).end()[-1] == "deep CoordinateScan"
+
+
+def test_a_run_that_is_hopeless_is_the_end() -> None:
+    assert Journey(FLOATS, bowl, goal=-1e9).end() == ["MixedRun"]
+    assert Journey(MIXED, lambda x: math.nan).end() == ["MixedRun"]
+
+
+def test_a_run_that_diverges_is_the_end() -> None:
+    journey = Journey(Space([Float(), Float()]), lambda x: float(-x.sum()))
+    assert journey.end() == ["MixedRun"]
+    assert isinstance(journey.descent.phase, MixedRun)
+    assert journey.descent.phase.diverged
+
+
+def test_after_a_sweep_that_found_something_the_coarse_search_begins_again() -> None:
+    def narrow(x: FloatArray) -> float:
+        if x[2] == 0:  # far away, and only for a sweep that tries every value of this integer
+            return float(1e-3 * (x[0] - 2.0) ** 2 + (x[1] - 4.0) ** 2)
+        return bowl(x)
+
+    names = Journey(MIXED, narrow).end()
+    first = names.index("IntegerSweep")
+    assert names[first + 1 : first + 3] == ["Newton", "IntegerSweep"]
+    assert names[-1] == "deep CoordinateScan"
+
+
+def far_valley(x: FloatArray) -> float:
+    """A narrow valley that no Gaussian sees, and a scan of 30 points does."""
+    return min(bowl(x), float(10 * np.abs(x[0] + 4.0) + ((x[1:] - [4.0, 3.0][: len(x) - 1]) ** 2).sum()))
+
+
+def test_a_scan_that_finds_another_valley_is_followed_by_another_descent_but_by_no_other_scan() -> None:
+    names = Journey(MIXED, far_valley, first=np.array([1.3, 4.0, 3.0])).end()
+    assert names[:2] == ["CoordinateScan", "Newton"]
+    assert names.count("CoordinateScan") + names.count("deep CoordinateScan") == 1
+    assert names[-1] in ("deep Polish", "deep Newton")
+
+
+def test_a_scan_that_finds_nothing_is_the_end() -> None:
+    assert Journey(MIXED, bowl, first=np.array([1.3, 4.0, 3.0])).end() == ["CoordinateScan"]
+
+
+@pytest.mark.parametrize(
+    ("name", "phases"),
+    [
+        ("newton", {"Newton", "IntegerNeighbours", "deep Newton"}),
+        ("sweep", {"IntegerSweep", "IntegerNeighbours"}),
+        ("neighbours", {"IntegerNeighbours"}),
+        ("deep", {"deep Newton"}),
+        ("scan", {"deep CoordinateScan", "CoordinateScan"}),
+    ],
+)
+def test_a_phase_that_is_left_out_is_not_there(name: str, phases: set[str]) -> None:
+    all_names, names = Journey(MIXED, bowl).end(), Journey(MIXED, bowl, without=(name,)).end()
+    assert set(all_names) & phases
+    assert not set(names) & phases
+    others = [each for each in all_names if each not in phases]
+    if name == "newton":
+        others = ["MixedRun", "Polish", "IntegerSweep", "deep Polish", "deep CoordinateScan"]
+    elif name == "deep":
+        others[-1] = "CoordinateScan"
+    assert names == others
+
+
+def test_all_phases_left_out_together() -> None:
+    without = ("newton", "sweep", "neighbours", "deep", "scan")
+    assert Journey(MIXED, bowl, without=without).end() == ["MixedRun", "Polish"]
+
+
+@pytest.mark.parametrize("fun", [bowl, kink, far_valley])
+def test_a_descent_goes_on_from_its_state_after_every_batch(fun: Landscape) -> None:
+    journey = Journey(MIXED, fun)
+
+    def saved(descent: Descent) -> Any:
+        return json.loads(json.dumps(_serialize.pack(descent.state()), allow_nan=False))
+
+    while not journey.descent.over:
+        journey.step()
+        state = saved(journey.descent)
+        again = Descent.restored(journey.domain, 8, frozenset(), _serialize.unpack(state))
+        assert saved(again) == state
+        assert again.phase is again.smooth or journey.descent.phase is not journey.descent.smooth
+        journey.descent = again
+    assert journey.names == Journey(MIXED, fun).end()
+
+
+def test_the_state_of_a_phase_that_is_no_coarse_search_is_refused() -> None:
+    journey = Journey(MIXED, bowl)
+    while journey.names[-1] != "IntegerSweep":
+        journey.step()
+    state = _serialize.unpack(_serialize.pack(journey.descent.state()))
+    with pytest.raises(ValueError, match="smooth must be Newton or Polish, got IntegerSweep"):
+        Descent.restored(journey.domain, 8, frozenset(), state | {"smooth": state["phase"]})
+
+
+def test_the_phases_are_those_of_the_diagram() -> None:
+    expected = {"MixedRun", "Newton", "Polish", "IntegerSweep", "IntegerNeighbours", "CoordinateScan"}
+    assert set(PHASES) == expected
