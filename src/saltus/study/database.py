@@ -25,6 +25,7 @@ from typing import Any
 from .._typing import Params
 from .._version import __version__
 from ..order import Failure
+from ..space import Space
 from .errors import RecordError
 from .schema import APPLICATION, SCHEMA, VERSION, Head
 from .trial import Session, Snapshot, Trial
@@ -81,7 +82,8 @@ class Database:
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {VERSION}")
-            _insert(db, "study", (1, *astuple(head)))
+            row = head.as_dict() | {"space": json.dumps(head.space.to_plain()), "noisy": int(head.noisy)}
+            _insert(db, "study", (1, *row.values()))
             _insert(db, "state", (1, 0, 0, state))
             db.execute("COMMIT")
         return cls(path, write=True)
@@ -110,7 +112,14 @@ class Database:
 
     def _head(self) -> Head:
         with self._understanding("study"):
-            return Head(*self._only_row("study"))
+            name, text, *settings, noisy, created, version = self._only_row("study")
+        try:
+            space = Space.from_plain(json.loads(text))
+        except Exception as error:  # whatever a foreign file may hold
+            raise RecordError(
+                f"{self.path}: the record is damaged: its space cannot be read ({error})"
+            ) from error
+        return Head(name, space, *settings, bool(noisy), created, version)
 
     # writing
 
