@@ -120,11 +120,7 @@ class Study:
             version=__version__,
         )
         with Lock(path, patience=PATIENCE):
-            if Database.is_made(path):
-                raise RecordError(
-                    f"{path}: there is something already; Study.open opens it, another name begins anew"
-                )
-            Database.create(path, head, json.dumps(optimizer.state(memory=False), allow_nan=False)).close()
+            Database.create(path, head, json.dumps(optimizer.state(memory=False), allow_nan=False))
         return cls(path)
 
     @classmethod
