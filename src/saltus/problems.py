@@ -51,22 +51,19 @@ def n_int_tablet(N: int) -> Problem:
 
 def reversed_ellipsoid_int(N: int) -> Problem:
     """An ellipsoid of condition 10^6 whose stiff axes are the continuous variables."""
-    axes = np.roll(_ellipsoid_axes(N), N // 2)
-
-    def fun(x: FloatArray) -> Any:
-        return ((axes * x) ** 2).sum(-1)
-
-    return Problem("ReversedEllipsoidInt", fun, _half_integers(N), 0.0)
+    return _ellipsoid("ReversedEllipsoidInt", np.roll(_ellipsoid_axes(N), N // 2))
 
 
 def ellipsoid_int(N: int) -> Problem:
     """An ellipsoid of condition 10^6 whose stiff axes are the integers."""
-    axes = _ellipsoid_axes(N)
+    return _ellipsoid("EllipsoidInt", _ellipsoid_axes(N))
 
+
+def _ellipsoid(name: str, axes: FloatArray) -> Problem:
     def fun(x: FloatArray) -> Any:
         return ((axes * x) ** 2).sum(-1)
 
-    return Problem("EllipsoidInt", fun, _half_integers(N), 0.0)
+    return Problem(name, fun, _half_integers(len(axes)), 0.0)
 
 
 def sphere_one_max(N: int) -> Problem:
@@ -108,14 +105,8 @@ def pressure_vessel() -> Problem:
             (length - 240) / 240,
         ]
 
-    space = Space(
-        {
-            "shell": Int(1, 99),
-            "head": Int(1, 99),
-            "radius": Float(10, 200),
-            "length": Float(10, 200),
-        }
-    )
+    plates, inches = Int(1, 99), Float(10, 200)
+    space = Space({"shell": plates, "head": plates, "radius": inches, "length": inches})
     return Problem("PressureVessel", fun, space, 6059.714335)
 
 
@@ -197,14 +188,8 @@ def welded_beam() -> Problem:
             1 - buckling / load,
         ]
 
-    space = Space(
-        {
-            "weld": Float(0.1, 2),
-            "length": Float(0.1, 10),
-            "height": Float(0.1, 10),
-            "width": Float(0.1, 2),
-        }
-    )
+    thin, thick = Float(0.1, 2), Float(0.1, 10)
+    space = Space({"weld": thin, "length": thick, "height": thick, "width": thin})
     return Problem("WeldedBeam", fun, space, 1.724852308597)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import logging
 import math
 import pickle
@@ -91,6 +92,13 @@ def chain_of(study: optuna.Study) -> Any:
     return view_of(study).replay
 
 
+def told(study: optuna.Study) -> set[int]:
+    """The trials that the search of a study has been told of, or is going to be at the next ask."""
+    chain = chain_of(study)
+    numbers: set[int] = chain._fresh.union(*(chain._origins[batch].told for batch in chain._path))
+    return numbers
+
+
 def test_it_is_the_search_of_minimize() -> None:
     study = made(200)
     seen: list[Params] = []
@@ -157,7 +165,7 @@ def test_copies_of_trials_under_other_numbers_are_points_and_no_more() -> None:
     study.add_trials(source.trials[10:])
     study.optimize(objective, n_trials=60)
     assert study.best_value <= source.best_value
-    assert chain_of(study).batches[0] == 50
+    assert chain_of(study)._path[0] == 50
 
 
 def test_a_pickled_sampler_goes_on() -> None:
@@ -195,7 +203,7 @@ def test_startup_trials_are_random_and_no_trial_is_lost() -> None:
     study = made(60, n_startup_trials=20)
     assert all("saltus" not in t.system_attrs for t in study.trials[:20])
     assert all("saltus" in t.system_attrs for t in study.trials[20:])
-    assert chain_of(study).told >= set(range(58))
+    assert told(study) >= set(range(58))
 
 
 class TestOutcomes:
@@ -214,12 +222,12 @@ class TestOutcomes:
         states = [t.state for t in study.trials]
         assert TrialState.FAIL in states
         assert study.best_value < 1e-3
-        outcome = chain_of(study).outcome
+        ended = chain_of(study)._ended
         for t in study.trials[:-1]:
             if t.state == TrialState.FAIL:
-                assert math.isnan(outcome(t.number).value)
+                assert math.isnan(ended[t.number].outcome.value)
             elif t.state == TrialState.PRUNED:
-                assert outcome(t.number).value == t.intermediate_values[1]
+                assert ended[t.number].outcome.value == t.intermediate_values[1]
 
     def test_a_pruned_trial_that_reported_nothing_is_infeasible(self) -> None:
         def prunes(trial: optuna.Trial) -> float:
@@ -227,7 +235,7 @@ class TestOutcomes:
             raise optuna.TrialPruned
 
         study = made(30, prunes)
-        assert all(math.isnan(chain_of(study).outcome(number).value) for number in range(29))
+        assert all(math.isnan(chain_of(study)._ended[number].outcome.value) for number in range(29))
 
     def test_nan_is_infeasible(self) -> None:
         study = made(200, lambda trial: math.nan if (p := suggest(trial))["x"] > 1.5 else cost(p))
@@ -258,7 +266,7 @@ class TestOutcomes:
             study.optimize(objective, n_trials=1)
         study.sampler = SaltusSampler(search_space=SPACE)
         study.optimize(objective, n_trials=1)
-        assert math.isnan(chain_of(study).outcome(0).value)  # complete, and not known to be feasible
+        assert math.isnan(chain_of(study)._ended[0].outcome.value)  # complete, and not known to be feasible
 
 
 class TestChosenByTheUser:
@@ -416,21 +424,24 @@ class TestManyProcesses:
             suggest(study.ask())
         states = [self.state(study) for study in [*studies, new]]
         assert all(state == states[-1] for state in states)
-        path = chain_of(new).batches
+        path = chain_of(new)._path
         records = [TrialRecord.read(t.system_attrs) for t in new.trials]
         links = [record for record in records if record is not None and record.origin is not None]
         assert len(links) > len(path) > 20  # some were overtaken
 
         complete = {t.number for t in new.trials if t.state == TrialState.COMPLETE}
-        assert chain_of(new).told == complete
+        assert told(new) == complete
         assert new.best_value < 1e-2
 
     def state(self, study: optuna.Study) -> Any:
         """The search itself, once it has gone along all of the chain."""
         view = view_of(study)
         view.read(study.get_trials(deepcopy=False))
-        state = view.replay.search_state()
-        return view.replay.batches, state["search"], state["rng"]
+        view.replay._follow()
+        optimizer = copy.deepcopy(view.replay._optimizer)
+        optimizer.replay({}, {})  # as it was when the present batch began: the same in all processes
+        state = optimizer.state()
+        return view.replay._path, state["search"], state["rng"]
 
     def test_a_batch_is_seen_before_the_trials_that_it_is_made_of(self) -> None:
         """As in a database that shows an attribute of one trial before the end of another."""
@@ -485,7 +496,7 @@ class TestManyProcesses:
         study.optimize(objective, n_trials=150)
         study.tell(late, value)
         study.optimize(objective, n_trials=1)
-        assert 0 in chain_of(study).told
+        assert 0 in told(study)
 
     def test_records_stay_short(self) -> None:
         studies = self.together(InMemoryStorage(), 1, population=900)

@@ -120,6 +120,7 @@ def summed_up(trials: list[Trial], snapshots: Sequence[Snapshot] = (), **other: 
         "noisy": False,
         "space": SPACE,
         "created": NOW - 3700,
+        "version": "1.2.3",
         "best": min(valued, key=lambda t: (t.violation, sign * (t.value or 0)), default=None),
         "evaluations": len(valued) + len(failed),
         "failures": {why: reasons.count(why) for why in sorted(set(reasons))},

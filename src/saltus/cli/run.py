@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 from dataclasses import replace
 
@@ -16,7 +15,7 @@ from ..study.objective import described, evaluating
 from ..study.settings import StudyFile
 from .codes import DONE, INTERRUPTED, TROUBLE
 from .lines import counted, progress, say
-from .show import as_json, as_text
+from .show import print_state
 from .studies import opened_or_created, record_of
 
 
@@ -39,8 +38,7 @@ def run(options: argparse.Namespace) -> int:
     say(f"{study.head.name}: {size}, record {study.path}")
     _note_a_new_objective(file, study)
     result = study.run(where, described(file), limits, workers=workers, bar=progress(budget), say=say)
-    summary = study.summary()
-    print(json.dumps(as_json(summary), indent=2) if options.json else as_text(summary))
+    print_state(study.summary(), options.json)
     if not options.json:
         record = [] if options.db is None else ["--db", str(options.db)]
         say(

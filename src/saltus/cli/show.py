@@ -14,14 +14,35 @@ from .studies import opened
 
 _LONGEST_LIST = 10
 _LONGEST_LINE = 200
-_SESSION = ("started", "ended", "pid", "host", "stop")  # what scripts are told of the last session
+# what scripts are told of a study, of a trial besides its number, and of the last session
+_STUDY = (
+    *("name", "direction", "strategy", "seed", "population", "best", "evaluations", "repeated"),
+    *("generations", "restarts", "failures", "last_failure", "unfinished"),
+)
+_TRIAL = (
+    *("generation", "params", "status", "value", "violation", "constraints", "failure", "reason"),
+    *("exit_code", "stderr", "seconds"),
+)
+_SESSION = ("started", "ended", "pid", "host", "stop")
 
 
 def show(options: argparse.Namespace) -> int:
     """Print the state of a study: its best point, evaluations, failures and why, what is running."""
-    summary = opened(options.study, options.db).summary()
-    print(json.dumps(as_json(summary), indent=2) if options.json else as_text(summary))
+    print_state(opened(options.study, options.db).summary(), options.json)
     return 0
+
+
+def print_state(summary: Summary, for_scripts: bool) -> None:
+    """Of a study, for people or for scripts."""
+    if for_scripts:
+        print_json(as_json(summary))
+    else:
+        print(as_text(summary))
+
+
+def print_json(data: Any) -> None:
+    """For scripts; trials may be in it."""
+    print(json.dumps(data, indent=2, default=trial_as_json))
 
 
 def as_text(summary: Summary) -> str:
@@ -75,41 +96,16 @@ def state(summary: Summary) -> str:
 def as_json(summary: Summary) -> dict[str, Any]:
     """For scripts."""
     last = summary.sessions[-1] if summary.sessions else None
-    return {
-        "name": summary.name,
-        "direction": summary.direction,
-        "strategy": summary.strategy,
-        "seed": summary.seed,
-        "population": summary.population,
-        "best": None if summary.best is None else trial_as_json(summary.best),
-        "evaluations": summary.evaluations,
-        "repeated": summary.repeated,
-        "generations": summary.generations,
-        "restarts": summary.restarts,
-        "failures": summary.failures,
-        "last_failure": None if summary.last_failure is None else trial_as_json(summary.last_failure),
-        "unfinished": [trial_as_json(trial) for trial in summary.unfinished],
-        "session": None if last is None else {name: getattr(last, name) for name in _SESSION},
-    }
+    session = None if last is None else {name: getattr(last, name) for name in _SESSION}
+    return {name: getattr(summary, name) for name in _STUDY} | {"session": session}
 
 
 def trial_as_json(trial: Trial) -> dict[str, Any]:
     """What a script may want to know about a trial."""
     finite = {name: c if math.isfinite(c) else None for name, c in (trial.constraints or {}).items()}
-    return {
-        "trial": trial.id,
-        "generation": trial.generation,
-        "params": trial.params,
-        "status": trial.status,
-        "value": trial.value,
-        "violation": trial.violation,
-        "constraints": finite or None,
-        "failure": None if trial.failure is None else trial.failure.name,
-        "reason": trial.reason,
-        "exit_code": trial.exit_code,
-        "stderr": trial.stderr,
-        "seconds": trial.seconds,
-    }
+    failure = None if trial.failure is None else trial.failure.name
+    facts = {name: getattr(trial, name) for name in _TRIAL}
+    return {"trial": trial.id} | facts | {"constraints": finite or None, "failure": failure}
 
 
 def violation(trial: Trial) -> str:

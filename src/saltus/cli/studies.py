@@ -74,7 +74,7 @@ def _check_fit(file: StudyFile, study: Study) -> None:
     pairs = [
         ("strategy", settings.strategy, head.strategy),
         ("direction", settings.direction, head.direction),
-        ("noisy", settings.noisy, bool(head.noisy)),
+        ("noisy", settings.noisy, head.noisy),
         ("seed", settings.seed, head.seed),
         ("population", settings.population, head.population),
     ]

@@ -9,7 +9,7 @@ command (`command.py`). Another evaluator needs the three methods of `Evaluator`
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import Future
 from typing import Protocol
 
 from ..result import Candidate
@@ -60,20 +60,8 @@ class Worker(Protocol):
         """End what is running, from any thread; the worker is not used again."""
 
 
-@dataclass(slots=True)
-class Settled:
+def settled(run: Run) -> Job:
     """A job whose result is known already."""
-
-    run: Run
-
-    def result(self) -> Run:
-        """The result, at once."""
-        return self.run
-
-    def cancel(self) -> bool:
-        """Too late."""
-        return False
-
-    def add_done_callback(self, callback: Callable[[object], object], /) -> None:
-        """Called at once."""
-        callback(self)
+    future: Future[Run] = Future()
+    future.set_result(run)
+    return future

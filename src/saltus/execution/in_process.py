@@ -43,17 +43,16 @@ class InProcess:
         return _Deferred(partial(self._run, candidate, begun))
 
     def _run(self, candidate: Candidate, begun: Begun) -> Run:
+        def attempt() -> Answer:
+            """With a copy for each: the objective may write into what it gets."""
+            return Answer(evaluate(self._fun, candidate.params.copy()))
+
         begun(0, None)
         self._busy = True
         try:
-            attempt = partial(self._attempt, candidate)
             return timed(attempt, retries=self._retries, worker=0, hurry=lambda: self._hurry)
         finally:
             self._busy = False
-
-    def _attempt(self, candidate: Candidate) -> Answer:
-        """With a copy for each: the objective may write into what it gets."""
-        return Answer(evaluate(self._fun, candidate.params.copy()))
 
     def finish(self) -> None:
         """Make no second attempts."""

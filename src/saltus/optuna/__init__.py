@@ -117,9 +117,8 @@ class SaltusSampler(BaseSampler):
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The given space, or the parameters that every trial so far has had with the same distribution."""
-        if self._search_space is not None:
-            space = self._search_space
-        else:
+        space = self._search_space
+        if space is None:
             with self._lock:
                 view = self._view(study)
                 space = view.common(view.trials_at(study, trial))
@@ -150,8 +149,12 @@ class SaltusSampler(BaseSampler):
             )
             for name, text in record.attributes():
                 study._storage.set_trial_system_attr(trial._trial_id, name, text)
-            if self._warn:
-                self._warn_about(view.translation)
+            for name in view.translation.unordered:
+                self._warn_once(
+                    name,
+                    f"The choices of {name!r} have no order that SaltusSampler knows. They are searched in "
+                    "the order given, where neighbours count as alike: put similar choices side by side.",
+                )
             return view.translation.outward(params)
 
     def sample_independent(
@@ -166,12 +169,12 @@ class SaltusSampler(BaseSampler):
             )
         if trial.number == 0 and self._n_startup_trials == 0:
             return self._start(param_name, param_distribution)
-        if trial.number >= self._n_startup_trials and self._warn and param_name not in self._warned:
-            self._warned.add(param_name)
-            _log.warning(
+        if trial.number >= self._n_startup_trials:
+            self._warn_once(
+                param_name,
                 f"Trial {trial.number}: parameter {param_name!r} is drawn at random and not searched: not "
                 "every trial that has ended has it with this distribution. Parameters that all trials have "
-                "are searched from the first trial on if SaltusSampler(search_space=...) names them."
+                "are searched from the first trial on if SaltusSampler(search_space=...) names them.",
             )
         return self._random.sample_independent(study, trial, param_name, param_distribution)
 
@@ -202,13 +205,8 @@ class SaltusSampler(BaseSampler):
     def _made(self, distributions: Mapping[str, BaseDistribution], direction: StudyDirection) -> _Model:
         translation = Translation(distributions)
         start = translation.starts(self._x0)
-        words = [
-            self._strategy,
-            str(self._population),
-            direction.name,
-            *(f"{name}={distribution_to_json(distributions[name])}" for name in translation.columns),
-            str(start),
-        ]
+        ranges = [f"{name}={distribution_to_json(distributions[name])}" for name in translation.columns]
+        words = [self._strategy, str(self._population), direction.name, *ranges, str(start)]
         name = blake2b("\n".join(words).encode(), digest_size=6).hexdigest()
 
         def make(seed: int) -> Optimizer:
@@ -229,14 +227,10 @@ class SaltusSampler(BaseSampler):
         translation.starts(self._x0)  # or an error
         return self._x0.get(name, translation.middle()[name])
 
-    def _warn_about(self, translation: Translation) -> None:
-        for name in translation.unordered:
-            if name not in self._warned:
-                self._warned.add(name)
-                _log.warning(
-                    f"The choices of {name!r} have no order that SaltusSampler knows. They are searched in "
-                    "the order given, where neighbours count as alike: put similar choices side by side."
-                )
+    def _warn_once(self, name: str, words: str) -> None:
+        if self._warn and name not in self._warned:
+            self._warned.add(name)
+            _log.warning(words)
 
 
 _Model = tuple[Translation, Replay]
@@ -267,9 +261,7 @@ class _View:
             if trial.state in (TrialState.COMPLETE, TrialState.PRUNED):
                 had = trial.distributions
                 known = had if self._common is None else self._common
-                if known != had:
-                    known = {name: range for name, range in known.items() if had.get(name) == range}
-                self._common = known
+                self._common = {name: range for name, range in known.items() if had.get(name) == range}
         return self._common or {}
 
     def choose(self, distributions: dict[str, BaseDistribution], direction: StudyDirection) -> None:
@@ -321,8 +313,7 @@ class _News:
 
 def _constraints(attributes: Mapping[str, Any]) -> dict[str, float]:
     """The constraints of a trial, by name where they have one."""
-    values = enumerate(attributes.get(_CONSTRAINTS) or [])
-    named = {str(i): float(value) for i, value in values}
+    named = {str(i): float(value) for i, value in enumerate(attributes.get(_CONSTRAINTS) or [])}
     prefix = f"{_CONSTRAINTS}:"
     return named | {k.removeprefix(prefix): float(v) for k, v in attributes.items() if k.startswith(prefix)}
 

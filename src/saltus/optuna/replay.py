@@ -9,7 +9,6 @@ smaller number counts, for all processes; trials of the other are told as points
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -101,27 +100,6 @@ class Replay:
         self._asked: set[int] = set()  # trials of the present batch
 
     @property
-    def batches(self) -> tuple[int, ...]:
-        """The batches along which the optimizer has gone, by their first trials."""
-        return tuple(self._path)
-
-    @property
-    def told(self) -> set[int]:
-        """The trials that the optimizer has been told of, or is going to be at the next ask."""
-        return self._fresh.union(*(self._origins[batch].told for batch in self._path))
-
-    def outcome(self, number: int) -> Outcome:
-        """What a trial gave, to be minimised."""
-        return self._ended[number].outcome
-
-    def search_state(self) -> dict[str, Any]:
-        """The state of the optimizer as it was when the present batch began: the same in all processes."""
-        self._follow()
-        optimizer = copy.deepcopy(self._optimizer)
-        optimizer.replay({}, {})
-        return optimizer.state()
-
-    @property
     def _batch(self) -> int | None:
         return self._path[-1] if self._path else None
 
@@ -168,12 +146,9 @@ class Replay:
         """
         self._follow()
         origin = None
-        if self._batch is None:
-            origin = BatchOrigin(None, (), tuple(sorted(self._fresh)), self._seed)
-        elif self._enough(self._asked, self._fresh):
-            seed = self._origins[self._path[0]].seed
+        if self._batch is None or self._enough(self._asked, self._fresh):
+            seed = self._origins[self._path[0]].seed if self._path else self._seed
             origin = BatchOrigin(self._batch, tuple(sorted(self._asked)), tuple(sorted(self._fresh)), seed)
-        if origin is not None:
             self._add(number, origin)
             self._go_on(number, origin)
             # a batch that was earlier may be known, and not yet what it is made of
@@ -190,8 +165,7 @@ class Replay:
             self._begin()
         while (batch := self._next.get(self._batch)) is not None:
             origin = self._origins[batch]
-            known = self._ended.keys() >= set(origin.told) and self._records.keys() >= set(origin.asked)
-            if not known:
+            if not (self._ended.keys() >= set(origin.told) and self._records.keys() >= set(origin.asked)):
                 return  # a database may show the first trial of a batch before it shows what it is made of
             if self._path and not self._enough(origin.asked, origin.told):
                 # on a machine that rounds otherwise, once in a blue moon: this process goes its own way

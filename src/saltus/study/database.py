@@ -7,7 +7,6 @@ long, and be paid again when the power fails. Each row has a checksum: damage is
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
@@ -17,7 +16,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from typing import Any
 from .._typing import Params
 from .._version import __version__
 from ..order import Failure
+from ..space import Space
 from .errors import RecordError
 from .schema import APPLICATION, SCHEMA, VERSION, Head
 from .trial import Session, Snapshot, Trial
@@ -70,47 +70,50 @@ class Database:
             raise
 
     @classmethod
-    def create(cls, path: Path, head: Head, state: str) -> Database:
+    def create(cls, path: Path, head: Head, state: str) -> None:
         """Write an empty record. An empty file, or one that was left half made, is taken over."""
+        if cls.is_made(path):
+            other = "Study.open opens it, another name begins anew"
+            raise RecordError(f"{path}: there is something already; {other}")
         db = _connected(path, write=True)
-        with _explained(path), contextlib.closing(db):
+        with _explained(path), closing(db), db:
             db.execute("BEGIN IMMEDIATE")
-            if _made(db):
-                raise RecordError(f"{path}: there is something already; open it, or choose another name")
             for statement in SCHEMA.split(";\n"):
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {VERSION}")
-            _insert(db, "study", (1, *astuple(head)))
+            row = head.as_dict() | {"space": json.dumps(head.space.to_plain()), "noisy": int(head.noisy)}
+            _insert(db, "study", (1, *row.values()))
             _insert(db, "state", (1, 0, 0, state))
-            db.execute("COMMIT")
-        return cls(path, write=True)
 
     @staticmethod
     def is_made(path: Path) -> bool:
         """Whether there is something in the file: a record, or anything else that must not be lost."""
         if not path.exists() or path.stat().st_size == 0:
             return False
-        with _explained(path), contextlib.closing(_connected(path, write=False)) as db:
+        with _explained(path), closing(_connected(path, write=False)) as db:
             return _made(db)
 
     def _check_header(self) -> None:
-        application = self._db.execute("PRAGMA application_id").fetchone()[0]
-        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        names = "application_id", "user_version"
+        application, version = (self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
         if application != APPLICATION:
             raise RecordError(f"{self.path}: this SQLite file is not a record of Saltus")
         if version != VERSION:
             advice = "a newer Saltus wrote it: update this one"
             if version < VERSION:
                 advice = "an older Saltus wrote it: `saltus export` of Saltus 0.1 reads it"
-            raise RecordError(
-                f"{self.path}: Saltus {__version__} reads records of version {VERSION}, got one of version "
-                f"{version}; {advice}"
-            )
+            here = f"Saltus {__version__} reads records of version {VERSION}"
+            raise RecordError(f"{self.path}: {here}, got one of version {version}; {advice}")
 
     def _head(self) -> Head:
         with self._understanding("study"):
-            return Head(*self._only_row("study"))
+            head = Head(*self._only_row("study"))
+        try:
+            return replace(head, space=Space.from_plain(json.loads(str(head.space))), noisy=bool(head.noisy))
+        except Exception as error:  # whatever a foreign file may hold
+            what = f"the record is damaged: its space cannot be read ({error})"
+            raise RecordError(f"{self.path}: {what}") from error
 
     # writing
 
@@ -136,7 +139,7 @@ class Database:
 
     def _check_still_there(self) -> None:
         """What is written to a file that was removed is lost: better to stop."""
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             if os.path.samestat(os.stat(self.path), self._file):
                 return
         raise RecordError(f"{self.path}: the record was removed or replaced while the study was running")
@@ -286,21 +289,15 @@ class Database:
         """A transaction; `sync` forces it to the disk, with all that was written before."""
         with _explained(self.path):
             self._db.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
+            with self._db:  # committed at the end, or rolled back
+                self._db.execute("BEGIN IMMEDIATE")
                 yield
-                self._db.execute("COMMIT")
-                if sync:
-                    self._synced = time.monotonic()
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    if self._db.in_transaction:
-                        self._db.execute("ROLLBACK")
-                raise
+            if sync:
+                self._synced = time.monotonic()
 
     def close(self) -> None:
         """Close the file; the write-ahead log is merged into it."""
-        with contextlib.suppress(sqlite3.Error):
+        with suppress(sqlite3.Error):
             self._db.close()
 
 

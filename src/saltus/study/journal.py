@@ -20,7 +20,7 @@ import numpy as np
 
 from .._typing import Params
 from ..execution.evaluation import EvaluationError, Run
-from ..execution.evaluator import Job, Settled
+from ..execution.evaluator import Job, settled
 from ..execution.log import HistoryRow
 from ..execution.processes import identity
 from ..optimizer import Optimizer
@@ -114,7 +114,7 @@ class Journal:
         for candidate in candidates:
             answer = self._answer(self._trials[candidate.id])
             if answer.evaluated:
-                jobs[candidate.id] = Settled(run_of(answer))
+                jobs[candidate.id] = settled(run_of(answer))
             elif answer.id == candidate.id:
                 jobs[candidate.id] = submit(candidate)
             else:
@@ -264,23 +264,16 @@ def run_of(trial: Trial) -> Run:
 
 def remember(memory: Memory, trials: Iterable[Trial], direction: str) -> None:
     """Fill the memory of a search with trials that it was told of."""
-    ids: list[int] = []
-    x: list[list[float]] = []
-    values: list[float] = []
-    violations: list[float] = []
-    details: dict[int, Outcome] = {}
     factor = sign_of(direction)
-    for trial in trials:
-        params = trial.params
-        outcome = run_of(trial).result
-        if outcome.constraints or outcome.failure is not None:
-            details[len(ids)] = replace(outcome, value=factor * outcome.value)
-        ids.append(trial.id)
-        x.append(list(params.values()) if isinstance(params, dict) else params)
-        values.append(factor * outcome.value)
-        violations.append(outcome.violation)
-    if ids:
-        memory.extend(ids, np.array(x, dtype=np.float64), values, violations, details)
+    rows = [(t.id, t.params, run_of(t).result) for t in trials]
+    if rows:
+        ids, points, outcomes = zip(*rows, strict=True)
+        x = [list(p.values()) if isinstance(p, dict) else p for p in points]
+        values = [factor * o.value for o in outcomes]
+        detailed = (i for i, o in enumerate(outcomes) if o.constraints or o.failure is not None)
+        details = {i: replace(outcomes[i], value=values[i]) for i in detailed}
+        violations = [o.violation for o in outcomes]
+        memory.extend(list(ids), np.array(x, dtype=np.float64), values, violations, details)
 
 
 def as_plain(params: Params) -> Params:

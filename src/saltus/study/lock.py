@@ -48,12 +48,13 @@ def is_held(record: Path) -> bool:
     return False
 
 
-_held: weakref.WeakSet[Lock] = weakref.WeakSet()
+_held: weakref.WeakSet[IO[Any]] = weakref.WeakSet()  # the files of all locks
 
 
 def _forget() -> None:
-    for lock in _held:
-        lock.forget()
+    """In a forked process: they are the parent's alone."""
+    for file in _held:
+        file.close()
 
 
 if hasattr(os, "register_at_fork"):
@@ -88,7 +89,7 @@ class Lock:
             if self._is_still_there():
                 break
             self._file.close()  # its last holder removed the file in between
-        _held.add(self)
+        _held.add(self._file)
         mine = {"process": os.getpid(), "host": socket.gethostname(), "since": time.time()}
         with suppress(OSError):  # a full disk does not unlock it
             self._file.seek(0)
@@ -120,7 +121,3 @@ class Lock:
             with suppress(OSError):
                 self._path.unlink()
             self._file.close()
-
-    def forget(self) -> None:
-        """In a forked process: it is the parent's alone."""
-        self._file.close()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
+
+from ..space import Space
 
 APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
 VERSION = 2  # 1 was that of Saltus 0.1: constraints without names, no kind of failure
@@ -77,11 +80,15 @@ class Head:
     """What a study is, from the beginning to the end: the row of the table `study`."""
 
     name: str
-    space: str
+    space: Space
     direction: str
     strategy: str
     population: int
     seed: int | None
-    noisy: int
+    noisy: bool
     created: float
     version: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Each field by its name, as it is."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -20,6 +20,13 @@ from .errors import SettingsError
 
 TYPES: dict[str, type[Variable]] = {"float": Float, "int": Int, "ordinal": Ordinal, "bool": Bool}
 KEEP = ("never", "failed", "always")
+_TYPES_OF_KEYS: dict[str, tuple[tuple[type, ...], str]] = {  # as annotated below; and in words
+    "str": ((str,), "text in quotes"),
+    "int": ((int,), "a whole number"),
+    "float": ((int, float), "a number"),
+    "bool": ((bool,), "true or false"),
+    "tuple[str, ...]": ((list,), "a list of strings, the program first"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +69,14 @@ class StudyFile:
     @classmethod
     def read(cls, path: Path) -> StudyFile:
         """Read and check a file; a SettingsError says where it is wrong."""
-        return _Reader(path).file()
+        try:
+            tables = _tables(path)
+            study = _study(tables.get("study", {}))
+            space = _space(tables.get("space", {}))
+            objective = _objective(tables["objective"], space) if "objective" in tables else None
+        except SettingsError as error:
+            raise SettingsError(f"{path}: {error}") from None
+        return cls(path, study, space, objective)
 
     @property
     def folder(self) -> Path:
@@ -88,166 +102,135 @@ def whole_rounds(population: int, strategy: str, workers: int) -> int:
     return max(4, step * math.ceil(population / step))
 
 
-class _Reader:
-    """Goes through the tables of a file."""
+# what is wrong is raised without the file's name: `StudyFile.read` puts it in front
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
 
-    def file(self) -> StudyFile:
-        tables = self._tables()
-        self._no_unknown("", tables, ("study", "space", "objective"))
-        for name in ("study", "space", "objective"):
-            if not isinstance(tables.get(name, {}), dict):
-                raise self._error(f"[{name}]", "must be a table", tables[name])
-        study = self._study(tables.get("study", {}))
-        space = self._space(tables.get("space", {}))
-        objective = None
-        if "objective" in tables:
-            objective = self._objective(tables["objective"], space)
-        return StudyFile(self.path, study, space, objective)
+def _tables(path: Path) -> dict[str, Any]:
+    try:
+        tables = tomllib.loads(path.read_bytes().decode("utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"there is no such file; `saltus init {path}` writes one to start from") from None
+    except OSError as error:
+        raise SettingsError(f"it cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"it is not UTF-8 text: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"not valid TOML: {error or 'nested too deeply'}") from None
+    _no_unknown("", tables, ("study", "space", "objective"))
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise _error(f"[{name}]", "must be a table", table)
+    return tables
 
-    def _tables(self) -> dict[str, Any]:
-        try:
-            text = self.path.read_bytes().decode("utf-8")
-        except FileNotFoundError:
-            raise SettingsError(
-                f"{self.path}: there is no such file; `saltus init {self.path}` writes one to start from"
-            ) from None
-        except OSError as error:
-            raise SettingsError(f"{self.path}: it cannot be read: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise SettingsError(f"{self.path}: it is not UTF-8 text: {error}") from None
-        try:
-            return tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-            raise SettingsError(f"{self.path}: not valid TOML: {error or 'nested too deeply'}") from None
 
-    def _study(self, table: dict[str, Any]) -> StudySettings:
-        settings = StudySettings(**self._checked("study", table, StudySettings))
-        try:
-            check_limits(
-                1 if settings.budget is None else settings.budget, settings.target, settings.max_seconds
-            )
-            check_attempts(settings.timeout, settings.retries)
-            check_seed(settings.seed)
-            worker_count(settings.workers)
-        except ValueError as error:
-            raise SettingsError(f"{self.path}: [study] {error}") from None
-        self._one_of("[study] strategy", settings.strategy, STRATEGIES)
-        self._one_of("[study] direction", settings.direction, ("minimize", "maximize"))
-        return settings
+def _study(table: dict[str, Any]) -> StudySettings:
+    settings = StudySettings(**_checked("study", table, StudySettings))
+    budget = 1 if settings.budget is None else settings.budget
+    try:
+        check_limits(budget, settings.target, settings.max_seconds)
+        check_attempts(settings.timeout, settings.retries)
+        check_seed(settings.seed)
+        worker_count(settings.workers)
+    except ValueError as error:
+        raise SettingsError(f"[study] {error}") from None
+    _one_of("[study] strategy", settings.strategy, STRATEGIES)
+    _one_of("[study] direction", settings.direction, ("minimize", "maximize"))
+    return settings
 
-    def _space(self, table: dict[str, Any]) -> Space:
-        if not table:
-            raise SettingsError(f"{self.path}: [space] must name at least one variable, got none")
-        variables = {}
-        for name, given in table.items():
-            variables[name] = self._variable(f"[space] {name}", given)
-            if name in OWN_NAMES:
-                raise SettingsError(
-                    f"{self.path}: [space] {name}: this name means something else in commands; choose another"
-                )
-        space = Space(variables)
-        if not space.dimension:
-            raise SettingsError(f"{self.path}: [space] has nothing to optimise: every variable has one value")
-        return space
 
-    def _variable(self, where: str, given: Any) -> Variable:
+def _space(table: dict[str, Any]) -> Space:
+    if not table:
+        raise SettingsError("[space] must name at least one variable, got none")
+    space = Space({name: _variable(name, given) for name, given in table.items()})
+    if not space.dimension:
+        raise SettingsError("[space] has nothing to optimise: every variable has one value")
+    return space
+
+
+def _variable(name: str, given: Any) -> Variable:
+    where = f"[space] {name}"
+    if not isinstance(given, dict):
         example = '{ type = "float", low = 0.1, high = 10 }'
-        if not isinstance(given, dict):
-            raise self._error(where, f"must be a table such as {example}", given)
-        if "type" not in given:
-            raise SettingsError(f"{self.path}: {where}: 'type' is missing: one of {', '.join(TYPES)}")
-        kind = given["type"]
-        self._one_of(f"{where}: type", kind, tuple(TYPES))
-        options = {key: value for key, value in given.items() if key != "type"}
-        known = fields(TYPES[kind])  # type: ignore[arg-type]  # each kind is a dataclass
-        self._no_unknown(where, options, [f.name for f in known])
-        for field in known:
-            if field.default is MISSING and field.name not in options:
-                raise SettingsError(f"{self.path}: {where}: {field.name!r} is missing")
-        if not isinstance(options.get("log", False), bool):
-            raise self._error(f"{where}: log", "must be true or false", options["log"])
-        if not isinstance(options.get("values", []), list):
-            raise self._error(f"{where}: values", "must be a list of increasing numbers", options["values"])
-        try:
-            return TYPES[kind](**options)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise SettingsError(f"{self.path}: {where}: {error}") from None
+        raise _error(where, f"must be a table such as {example}", given)
+    if "type" not in given:
+        raise SettingsError(f"{where}: 'type' is missing: one of {', '.join(TYPES)}")
+    options = dict(given)
+    kind = options.pop("type")
+    _one_of(f"{where}: type", kind, tuple(TYPES))
+    known = fields(TYPES[kind])  # type: ignore[arg-type]  # each kind is a dataclass
+    _no_unknown(where, options, [f.name for f in known])
+    for field in known:
+        if field.default is MISSING and field.name not in options:
+            raise SettingsError(f"{where}: {field.name!r} is missing")
+    if not isinstance(options.get("log", False), bool):
+        raise _error(f"{where}: log", "must be true or false", options["log"])
+    if not isinstance(options.get("values", []), list):
+        raise _error(f"{where}: values", "must be a list of increasing numbers", options["values"])
+    try:
+        variable = TYPES[kind](**options)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise SettingsError(f"{where}: {error}") from None
+    if name in OWN_NAMES:
+        raise SettingsError(f"{where}: this name means something else in commands; choose another")
+    return variable
 
-    def _objective(self, table: dict[str, Any], space: Space) -> ObjectiveSettings:
-        objective = ObjectiveSettings(**self._checked("objective", table, ObjectiveSettings))
-        if (objective.python is None) == (objective.command is None):
-            raise SettingsError(
-                f"{self.path}: [objective] must have either python or command, got "
-                f"{'neither' if objective.python is None else 'both'}"
-            )
-        self._one_of("[objective] keep", objective.keep, KEEP)
-        if objective.python is not None:
-            module, colon, function = objective.python.partition(":")
-            if not (colon and function.isidentifier() and all(p.isidentifier() for p in module.split("."))):
-                raise self._error("[objective] python", "must be 'module:function'", objective.python)
-            if "result" in table or "keep" in table:
-                raise SettingsError(
-                    f"{self.path}: [objective] result and keep go with a command, not with python"
-                )
-        else:
-            self._check_command(objective.command or (), space)
+
+def _objective(table: dict[str, Any], space: Space) -> ObjectiveSettings:
+    objective = ObjectiveSettings(**_checked("objective", table, ObjectiveSettings))
+    if (objective.python is None) == (objective.command is None):
+        given = "neither" if objective.python is None else "both"
+        raise SettingsError(f"[objective] must have either python or command, got {given}")
+    _one_of("[objective] keep", objective.keep, KEEP)
+    if objective.python is None:
+        _check_command(objective.command or (), list(space.names or ()))
         return objective
+    module, colon, function = objective.python.partition(":")
+    if not (colon and function.isidentifier() and all(p.isidentifier() for p in module.split("."))):
+        raise _error("[objective] python", "must be 'module:function'", objective.python)
+    if "result" in table or "keep" in table:
+        raise SettingsError("[objective] result and keep go with a command, not with python")
+    return objective
 
-    def _check_command(self, arguments: tuple[str, ...], space: Space) -> None:
-        if not arguments or not arguments[0]:
-            raise SettingsError(f"{self.path}: [objective] command must name a program, got an empty list")
-        if any("\0" in argument for argument in arguments):
-            raise SettingsError(f"{self.path}: [objective] command: an argument holds a null character")
-        names = list(space.names or ())
-        for unknown in Command(arguments, self.path.parent).unknown_names(names):
-            raise SettingsError(
-                f"{self.path}: [objective] command: {{{unknown}}} is no variable"
-                f"{did_you_mean(unknown, [*names, *OWN_NAMES])} "
-                f"(write {{{{{unknown}}}}} for the text itself)"
-            )
 
-    def _checked(self, name: str, table: dict[str, Any], settings: type) -> dict[str, Any]:
-        """The values of a table, each of the type that the dataclass gives its key."""
-        known = {f.name: str(f.type) for f in fields(settings)}
-        self._no_unknown(f"[{name}]", table, list(known))
-        return {key: self._typed(f"[{name}] {key}", value, known[key]) for key, value in table.items()}
+def _check_command(arguments: tuple[str, ...], names: list[str]) -> None:
+    if not arguments or not arguments[0]:
+        raise SettingsError("[objective] command must name a program, got an empty list")
+    if any("\0" in argument for argument in arguments):
+        raise SettingsError("[objective] command: an argument holds a null character")
+    for unknown in Command(arguments, Path()).unknown_names(names):
+        near = did_you_mean(unknown, [*names, *OWN_NAMES])
+        itself = f"write {{{{{unknown}}}}} for the text itself"
+        raise SettingsError(f"[objective] command: {{{unknown}}} is no variable{near} ({itself})")
 
-    def _typed(self, where: str, value: Any, kind: str) -> Any:
-        kind = kind.removesuffix(" | None")
-        if kind == "tuple[str, ...]":
-            if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-                raise self._error(where, "must be a list of strings, the program first", value)
-            return tuple(value)
-        classes: Mapping[str, tuple[type[Any] | tuple[type[Any], ...], str]] = {
-            "str": (str, "text in quotes"),
-            "int": (int, "a whole number"),
-            "float": ((int, float), "a number"),
-            "bool": (bool, "true or false"),
-        }
-        expected, words = classes[kind]
-        if not isinstance(value, expected) or (kind != "bool" and isinstance(value, bool)):
-            raise self._error(where, f"must be {words}", value)
-        return value
 
-    def _no_unknown(self, where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
-        for key in table:
-            if key not in known:
-                kind = "table" if not where else "key"
-                place = f"{where}: " if where else ""
-                raise SettingsError(
-                    f"{self.path}: {place}unknown {kind} {key!r}{did_you_mean(key, known)} "
-                    f"(known: {', '.join(known)})"
-                )
+def _checked(name: str, table: dict[str, Any], settings: type) -> dict[str, Any]:
+    """The values of a table, each of the type that the dataclass gives its key."""
+    known = {f.name: str(f.type).removesuffix(" | None") for f in fields(settings)}
+    _no_unknown(f"[{name}]", table, list(known))
+    return {key: _typed(f"[{name}] {key}", value, known[key]) for key, value in table.items()}
 
-    def _one_of(self, where: str, value: Any, choices: Sequence[str]) -> None:
-        if value not in choices:
-            near = did_you_mean(value, choices) if isinstance(value, str) else ""
-            raise SettingsError(
-                f"{self.path}: {where} must be one of {', '.join(choices)}, got {value!r}{near}"
-            )
 
-    def _error(self, where: str, rule: str, value: Any) -> SettingsError:
-        return SettingsError(f"{self.path}: {where} {rule}, got {value!r}")
+def _typed(where: str, value: Any, kind: str) -> Any:
+    classes, words = _TYPES_OF_KEYS[kind]
+    right = isinstance(value, classes) and isinstance(value, bool) == (kind == "bool")
+    if not right or (classes == (list,) and not all(isinstance(v, str) for v in value)):
+        raise _error(where, f"must be {words}", value)
+    return tuple(value) if classes == (list,) else value
+
+
+def _no_unknown(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
+    for key in table:
+        if key not in known:
+            what = f"{where}: unknown key" if where else "unknown table"
+            near = did_you_mean(key, known)
+            raise SettingsError(f"{what} {key!r}{near} (known: {', '.join(known)})")
+
+
+def _one_of(where: str, value: Any, choices: Sequence[str]) -> None:
+    if value not in choices:
+        near = did_you_mean(value, choices) if isinstance(value, str) else ""
+        raise SettingsError(f"{where} must be one of {', '.join(choices)}, got {value!r}{near}")
+
+
+def _error(where: str, rule: str, value: Any) -> SettingsError:
+    return SettingsError(f"{where} {rule}, got {value!r}")

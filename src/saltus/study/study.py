@@ -60,10 +60,7 @@ class Study:
         self.path = path
         with self._reading() as database:
             self.head = database.head
-        try:
-            self.space = Space.from_plain(json.loads(self.head.space))
-        except Exception as error:  # whatever a foreign file may hold
-            raise RecordError(f"{path}: the record is damaged: its space cannot be read ({error})") from error
+        self.space = self.head.space
 
     @classmethod
     def create(
@@ -113,21 +110,17 @@ class Study:
         )
         head = Head(
             name=path.stem if name is None else name,
-            space=json.dumps(space.to_plain()),
+            space=space,
             direction=direction,
             strategy=strategy,
             population=optimizer.population,
             seed=int(seed),
-            noisy=int(noisy),
+            noisy=noisy,
             created=time.time(),
             version=__version__,
         )
         with Lock(path, patience=PATIENCE):
-            if Database.is_made(path):
-                raise RecordError(
-                    f"{path}: there is something already; Study.open opens it, another name begins anew"
-                )
-            Database.create(path, head, json.dumps(optimizer.state(memory=False), allow_nan=False)).close()
+            Database.create(path, head, json.dumps(optimizer.state(memory=False), allow_nan=False))
         return cls(path)
 
     @classmethod
@@ -310,7 +303,7 @@ class Study:
         """The state of the study, from its whole record."""
         with self._reading() as database:
             parts = database.trials(), database.snapshots(), database.sessions()
-            return summarise(self.head, self.space, *parts, running=is_held(self.path))
+            return summarise(self.head, *parts, running=is_held(self.path))
 
     def _reading(self) -> closing[Database]:
         return closing(Database(self.path, write=False))

@@ -10,19 +10,17 @@ from dataclasses import dataclass
 
 from .. import order
 from ..execution.log import HistoryRow
-from ..space import Space
 from .schema import Head
 from .trial import Session, Snapshot, Trial
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Head):
     """What `saltus show` prints.
 
     Attributes:
-        name, direction ("minimize" or "maximize"), strategy, seed, population, noisy: as it was created.
-        space: its variables.
-        created: when, in seconds since 1970.
+        name, space, direction ("minimize" or "maximize"), strategy, population, seed, noisy: as created.
+        created, version: when, in seconds since 1970, and by which Saltus.
         best: the best trial: feasible if there is one, else the least violated; None before the first value.
         evaluations: trials that were evaluated, failed ones included, repeated ones not.
         failures: how often each reason for a failure occurred, the most frequent first.
@@ -34,14 +32,6 @@ class Summary:
         running: whether the last one still does.
     """
 
-    name: str
-    direction: str
-    strategy: str
-    seed: int | None
-    population: int
-    noisy: bool
-    space: Space
-    created: float
     best: Trial | None
     evaluations: int
     failures: dict[str, int]
@@ -56,7 +46,6 @@ class Summary:
 
 def summarise(
     head: Head,
-    space: Space,
     trials: Iterable[Trial],
     snapshots: Iterable[Snapshot],
     sessions: list[Session],
@@ -65,7 +54,7 @@ def summarise(
     """The state of a study, from one pass through what is on record.
 
     Args:
-        head, space: what the study is.
+        head: what the study is.
         trials, snapshots: all of them, in the order asked.
         sessions: the processes that ran it, oldest first.
         running: whether the last of them still does.
@@ -90,14 +79,7 @@ def summarise(
     for snapshot in snapshots:
         restarts = snapshot.restarts
     return Summary(
-        name=head.name,
-        direction=head.direction,
-        strategy=head.strategy,
-        seed=head.seed,
-        population=head.population,
-        noisy=bool(head.noisy),
-        space=space,
-        created=head.created,
+        **head.as_dict(),
         best=best,
         evaluations=counts["done"] + counts["failed"],
         failures=dict(reasons.most_common()),
