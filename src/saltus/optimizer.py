@@ -267,8 +267,8 @@ class Optimizer:
         """
         numbers = self._encoding.numbers_of(params)
         (number,), (amount,), details = _parsed([value], None if violation is None else [violation], 1)
-        if id is not None and id < self._next_id:
-            raise ValueError(f"id {id} is taken: add takes a new one, at least {self._next_id}, or none")
+        if id in self._given or id in self._news or (id is not None and np.any(self.memory.ids == id)):
+            raise ValueError(f"id {id} is taken: add takes one that is not, or none")
         self._add(self._next_id if id is None else id, numbers, number, amount, details.get(0))
 
     def _add(

@@ -86,9 +86,9 @@ def test_extra_proposals_come_behind_the_batch_the_same_ones_for_whoever_asks() 
 def test_second_attempts_begin_with_what_was_asked_least() -> None:
     batch = batch_of(Toy(groups=0))
     assert asked(batch, *range(4)) == [0, 1, 2, 3]
-    batch.tell(1, 5.0, 0.0)
+    batch.tell([1], [5.0], [0.0])
     assert asked(batch, 4, 5, 6, 7) == [0, 2, 3, 0]
-    batch.tell(6, 5.0, 0.0)
+    batch.tell([6], [5.0], [0.0])
     assert asked(batch, 8) == [2]
     assert not batch.has(4)
 
@@ -100,7 +100,7 @@ def test_of_several_attempts_the_smallest_id_counts(order: tuple[int, ...]) -> N
         batch.ask(id, 2)
     outcomes = {0: (3.0, 0.5), 4: (1.0, 0.0), 7: (2.0, 0.25)}
     for count, id in enumerate(order, 1):
-        batch.tell(id, *outcomes[id])
+        batch.tell([id], *([number] for number in outcomes[id]))
         least = min(order[:count])
         assert (batch.values[2], batch.violations[2]) == outcomes[least]
         assert batch.unknown == 3
@@ -127,7 +127,7 @@ def test_what_is_known() -> None:
     batch = batch_of(Toy())
     asked(batch, *range(6))
     for id, value in ((0, 4.0), (2, math.nan), (5, 1.0)):
-        batch.tell(id, value, 0.0)
+        batch.tell([id], [value], [0.0])
     results = batch.results([])
     assert results.known is not None
     assert results.known.tolist() == [True, False, True, False, False, True]
@@ -146,7 +146,7 @@ def test_a_whole_batch_is_just_its_results() -> None:
     batch = batch_of(Toy())
     batch.ask_next(0, None)
     for id in (3, 1, 0, 2):
-        batch.tell(id, 10.0 - id, 0.5 * (id == 1))
+        batch.tell([id], [10.0 - id], [0.5 * (id == 1)])
     results = batch.results([])
     assert (results.known, results.late) == (None, None)
     assert results.values.tolist() == [10.0, 9.0, 8.0, 7.0]
@@ -161,15 +161,15 @@ def test_what_flies_on_when_a_batch_is_over() -> None:
     for pairs, numbers in ((False, [LONE] * 3), (True, [3 * MOST_SLOTS + n for n in (1, 1, 2)])):
         batch = batch_of(Toy(pairs=pairs))
         asked(batch, *range(5))
-        batch.tell(0, 1.0, 0.0)
-        batch.tell(2, 1.0, 0.0)
+        batch.tell([0], [1.0], [0.0])
+        batch.tell([2], [1.0], [0.0])
         flying = batch.in_flight()
         assert list(flying) == [1, 3, 4]
         assert [one.x.tolist() for one in flying.values()] == [[1.0], [3.0], [4.0]]
         assert [one.pair for one in flying.values()] == numbers
         assert {one.phase for one in flying.values()} == {7}
     for id in (1, 3, 4):
-        batch.tell(id, 1.0, 0.0)
+        batch.tell([id], [1.0], [0.0])
     assert batch.in_flight() == {}
 
 
@@ -177,7 +177,7 @@ def test_sides_of_pairs_wait_for_the_other_side() -> None:
     batch = batch_of(Toy(pairs=True))  # pairs: 0 and 2, 1 and 3, 4 and 5
     asked(batch, *range(6))
     for id in (0, 2, 3, 4):
-        batch.tell(id, float(id), 0.0)
+        batch.tell([id], [float(id)], [0.0])
     results, halves = batch.whole_pairs([late(90, FOREIGN)])
     assert results.known is not None
     assert results.known.tolist() == [True, False, True, False, False, False]
@@ -196,7 +196,7 @@ def test_a_late_side_joins_a_half_that_waits_for_it() -> None:
     batch = batch_of(Toy(pairs=True))
     batch.ask_next(0, None)
     for id in range(4):
-        batch.tell(id, 1.0, 0.0)
+        batch.tell([id], [1.0], [0.0])
     results, halves = batch.whole_pairs([late(70, 11), late(71, 12), late(80, 11)])
     assert [half.id for half in halves] == [71]
     everything, origins = results.arranged()
@@ -207,17 +207,12 @@ def test_a_late_side_joins_a_half_that_waits_for_it() -> None:
 def test_who_knows_no_pairs_does_not_wait() -> None:
     batch = batch_of(Toy())
     asked(batch, 0, 1)
-    batch.tell(0, 1.0, 0.0)
+    batch.tell([0], [1.0], [0.0])
     results, halves = batch.whole_pairs([late(70, LONE)])
     assert halves == []
     assert results.told == 2
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=np.linalg.LinAlgError,
-    reason="two attempts at one side of a pair are taken for its two sides, if one of them comes late",
-)
 def test_two_attempts_at_one_side_are_no_pair() -> None:
     """Two processes may ask the same slot at the same moment (`saltus.optuna`)."""
     optimizer = Optimizer(
@@ -234,13 +229,13 @@ def test_two_attempts_at_one_side_are_no_pair() -> None:
 def test_reset_and_restore() -> None:
     batch = batch_of(Toy())
     asked(batch, 5, 6, 7, 8, 9, 11)
-    batch.tell(6, 1.0, 0.5)
+    batch.tell([6], [1.0], [0.5])
     saved = batch.state()
     again = batch_of(Toy())
     again.restore(saved)
     assert again.slots == batch.slots
     assert again.any_slot(None) == batch.any_slot(None) == 6
-    again.tell(6, 1.0, 0.5)
+    again.tell([6], [1.0], [0.5])
     left, right = again.results([]), batch.results([])
     np.testing.assert_array_equal(left.values, right.values)
     assert again.unknown == batch.unknown == 3
