@@ -90,27 +90,24 @@ def fitting(values: Sequence[float], always: float | None = None, *, clip: bool 
     ordered = sorted(values)
     tail = len(ordered) // 20 if clip else 0
     low, high = ordered[tail], ordered[-1 - tail]
+    if always is not None:
+        low, high = min(low, always), max(high, always)
     kind: Kind = "linear"
     threshold = 1.0
     sizes = sorted(abs(v) for v in ordered if v)
     if ordered[0] > 0:
-        far = high if always is None else max(high, always)
-        near = low if always is None else min(low, always)
-        if math.log10(far) - math.log10(near) > _DECADES_FOR_LOG:
+        if math.log10(high) - math.log10(low) > _DECADES_FOR_LOG:
             kind = "log"
     elif sizes:
         small, large = sizes[len(sizes) // 20], sizes[-1 - len(sizes) // 20]
         if math.log10(large) - math.log10(small) > _DECADES_FOR_SYMLOG:
             kind = "symlog"
             threshold = 10.0 ** math.floor(math.log10(max(small, large * 1e-12, _TINIEST)))
-    inner = [low, high] if always is None else [min(low, always), max(high, always)]
-    bulk = [straight(v, kind, threshold) for v in inner]
-    ends = [straight(v, kind, threshold) for v in (ordered[0], ordered[-1])]
-    reach = _OUTLIER * (bulk[1] - bulk[0]) if clip and bulk[1] > bulk[0] else math.inf
-    first = ordered[0] if bulk[0] - ends[0] <= reach else inner[0]
-    last = ordered[-1] if ends[1] - bulk[1] <= reach else inner[1]
-    if always is not None:
-        first, last = min(first, always), max(last, always)
+    first, last = min(ordered[0], low), max(ordered[-1], high)
+    start, bottom, top, end = (straight(v, kind, threshold) for v in (first, low, high, last))
+    reach = _OUTLIER * (top - bottom) if clip and top > bottom else math.inf
+    first = first if bottom - start <= reach else low
+    last = last if end - top <= reach else high
     return axis(first, last, kind, threshold, margin=0.05)
 
 
@@ -118,9 +115,8 @@ def _linear_ticks(low: float, high: float, most: int, whole: bool = False) -> li
     rough = high / most - low / most
     power = math.floor(math.log10(rough))
     mantissa = rough / 10.0**power
-    factor = next((f for f, limit in ((1, 1.42), (2, 3.17), (5, 7.1)) if mantissa <= limit), 10)
-    if factor == 10:
-        factor, power = 1, power + 1
+    factor = next((f for f, limit in ((1, 1.42), (2, 3.17), (5, 7.1)) if mantissa <= limit), 1)
+    power += mantissa > 7.1  # then 1 is of the next decade
     if whole and power < 0:
         factor, power = 1, 0
     step = factor * 10.0**power
@@ -129,15 +125,9 @@ def _linear_ticks(low: float, high: float, most: int, whole: bool = False) -> li
     if not size or (size < 1e6 and power >= -5):
         return [Tick(v, _signed(f"{v:,.{max(0, -power)}f}")) for v in values]
     exponent = math.floor(math.log10(size) + 1e-9)
-    digits = max(0, exponent - power)
-    return [Tick(v, _scaled(v, exponent, digits)) for v in values]
-
-
-def _scaled(value: float, exponent: int, digits: int) -> str:
-    if not value:
-        return "0"
-    mantissa = f"{value / 10.0**exponent:.{digits}f}"
-    return _signed(scientific(mantissa, exponent))
+    mantissas = [f"{v / 10.0**exponent:.{max(0, exponent - power)}f}" for v in values]
+    labels = [_signed(scientific(m, exponent)) if v else "0" for v, m in zip(values, mantissas, strict=True)]
+    return list(map(Tick, values, labels))
 
 
 def _log_ticks(start: float, end: float, most: int) -> list[Tick]:

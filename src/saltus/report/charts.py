@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..space.variables import Bool, Variable
 from ..study.summary import Summary
-from ..study.trial import Snapshot, Trial
+from ..study.trial import Snapshot
 from .axis import Axis, Kind, Tick, axis, fitting
 from .digest import Digest
 from .plot import NARROW, SMALL, Plot, Point, Size
-from .words import clipped, coordinate, count, duration, name, number, number_or_text, parameter
+from .words import clipped, coordinate, count, duration, number, number_or_text, parameter
 
 MOST_LINES_WITH_NAMES = 8
 MOST_PLATEAUS = 25
@@ -28,10 +28,6 @@ def _plot(digest: Digest, size: Size, y: Axis, y_ticks: Sequence[Tick], right: f
     return Plot(size, x, y, ticks, y_ticks, right)
 
 
-def _finite(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)
-
-
 def value_axis(digest: Digest) -> Axis:
     """The axis of values: without far outliers, and with the best feasible one in any case."""
     last = digest.improvements[-1][1].value if digest.improvements else None
@@ -41,9 +37,9 @@ def value_axis(digest: Digest) -> Axis:
 def convergence(summary: Summary, digest: Digest, y: Axis, size: Size) -> str:
     """Every value, and the best feasible one so far."""
     plot = _plot(digest, size, y, y.ticks(6))
-    valued = [(x, t) for x, t in digest.points if t.status == "done" and _finite(t.value)]
-    feasible = [(x, t.value) for x, t in valued if t.feasible and t.value is not None]
-    violated = [(x, t.value) for x, t in valued if not t.feasible and t.value is not None]
+    done = [(x, t.value, t) for x, t in digest.points if t.status == "done" and t.value is not None]
+    feasible = [(x, value) for x, value, t in done if t.feasible and math.isfinite(value)]
+    violated = [(x, value) for x, value, t in done if not t.feasible and math.isfinite(value)]
     best = [(x, t.value) for x, t in digest.improvements if t.value is not None]
     rings = digest.improvements[-_MOST_RINGS:]
     words = f"Convergence: {count(len(digest.ids), 'evaluation')}"
@@ -80,29 +76,28 @@ def variable(summary: Summary, digest: Digest, i: int, charts: int) -> str:
     y = _variable_axis(kind, [v for _, v, _ in tried], [mean for run in runs for _, mean, _, _ in run])
     ticks = [Tick(v, label) for v, label, _, _ in plateaus] if plateaus else y.ticks(5)
     plot = _plot(digest, SMALL, y, ticks)
-    label = f"Path of {clipped(name(space, i), 60)}"
+    label = f"Path of {clipped(space.keys[i], 60)}"
     marks = [plot.stripe(low, high) for _, _, low, high in plateaus[::2]]
     marks.append(plot.verticals(digest.restarts))
     marks += [plot.band([(x, low, high) for x, _, low, high in run]) for run in runs]
-    done = [(x, v) for x, v, t in tried if t.status == "done" and t.violation == 0]
+    done = [(x, v, t.violation) for x, v, t in tried if t.status == "done"]
     marks += [
-        plot.crosses([(x, v) for x, v, t in tried if t.status == "done" and t.violation != 0], "violated"),
-        plot.dots(done, "value"),
+        plot.crosses([(x, v) for x, v, violation in done if violation != 0], "violated"),
+        plot.dots([(x, v) for x, v, violation in done if violation == 0], "value"),
         plot.crosses([(x, v) for x, v, t in tried if t.status == "failed"], "failed"),
         plot.line([[(x, mean) for x, mean, _, _ in run] for run in runs], "mean"),
     ]
     best = summary.best
     if best is not None and (value := coordinate(space, best.params, i)) is not None:
-        words = parameter(space, best.params, i)
+        words = parameter(space, best, i)
         marks.append(plot.ring(digest.place(best.id) + 1, value, "ring", f"best: {words}"))
         label += f", best {words}"
     return plot.svg(label, *marks)
 
 
-def _runs(snapshots: Sequence[tuple[int, Snapshot]]) -> Iterator[list[tuple[int, Snapshot]]]:
+def _runs(snapshots: Sequence[tuple[int, Snapshot]]) -> list[list[tuple[int, Snapshot]]]:
     """Snapshots of each run: lines do not lead from one to the next."""
-    for _, run in itertools.groupby(snapshots, key=lambda entry: entry[1].restarts):
-        yield list(run)
+    return [list(run) for _, run in itertools.groupby(snapshots, key=lambda entry: entry[1].restarts)]
 
 
 def _means(run: Sequence[tuple[int, Snapshot]], i: int, log: bool) -> list[tuple[float, float, float, float]]:
@@ -123,19 +118,16 @@ def _plateaus(kind: Variable) -> list[tuple[float, str, float, float]]:
     if not kind.discrete:
         return []
     grid = kind.grid()
+    if (grid[2] if isinstance(grid, tuple) else len(grid)) > MOST_PLATEAUS:
+        return []
     if isinstance(grid, tuple):
         first, step, n = grid
-        values = [first + k * step for k in range(n)] if n <= MOST_PLATEAUS else []
+        values = [first + k * step for k in range(n)]
     else:
-        values = grid.tolist() if len(grid) <= MOST_PLATEAUS else []
-    if not values:
-        return []
+        values = grid.tolist()
     low, high = kind.range()
-    edges = [
-        low,
-        *(math.sqrt(a * b) if kind.log else a / 2 + b / 2 for a, b in itertools.pairwise(values)),
-        high,
-    ]
+    between = (math.sqrt(a * b) if kind.log else a / 2 + b / 2 for a, b in itertools.pairwise(values))
+    edges = [low, *between, high]
     labels = ["false", "true"] if isinstance(kind, Bool) else [number_or_text(_whole(v)) for v in values]
     return list(zip(values, labels, edges[:-1], edges[1:], strict=True))
 
@@ -173,7 +165,7 @@ def deviations(summary: Summary, digest: Digest, shown: Sequence[int], size: Siz
     y = axis(min(ratios), max(ratios), "log", margin=0.05)
     named = len(lines) <= MOST_LINES_WITH_NAMES
     longest = 11 if size is NARROW else 24
-    labels = [clipped(name(summary.space, i), longest) for i, _ in lines]
+    labels = [clipped(summary.space.keys[i], longest) for i, _ in lines]
     right = 14 + size.character * max(map(len, labels)) if named else 12.0
     plot = _plot(digest, size, y, y.ticks(6), right)
     colours = [f"c{k}" if named else "many" if len(lines) <= 20 else "many faint" for k in range(len(lines))]
@@ -182,7 +174,7 @@ def deviations(summary: Summary, digest: Digest, shown: Sequence[int], size: Siz
         f"Standard deviations of {count(len(lines), 'variable')} relative to their first, on a log scale",
         plot.verticals(digest.restarts),
         *(
-            plot.line(pieces, colour, clipped(name(summary.space, i), 60))
+            plot.line(pieces, colour, clipped(summary.space.keys[i], 60))
             for (i, pieces), colour in zip(lines, colours, strict=True)
         ),
         plot.names(list(zip(ends, labels, colours, strict=True))) if named else "",
@@ -202,13 +194,13 @@ def timing(digest: Digest, size: Size) -> str:
         y = Axis(0.0, y.end)
     plot = _plot(digest, size, y, y.ticks(5))
 
-    def dots(kind: str, trials: Sequence[tuple[int, Trial]]) -> str:
-        took = [(x, t.seconds) for x, t in trials if t.seconds is not None and 0 <= t.seconds < math.inf]
-        return plot.dots(took, kind) if kind == "value" else plot.crosses(took, kind)
+    def took(status: str) -> list[Point]:
+        seconds = [(x, t.seconds) for x, t in digest.points if t.status == status and t.seconds is not None]
+        return [(x, s) for x, s in seconds if 0 <= s < math.inf]
 
     return plot.svg(
         f"Seconds of each evaluation, at most {duration(max(digest.seconds))}",
-        dots("value", [(x, t) for x, t in digest.points if t.status == "done"]),
-        dots("failed", [(x, t) for x, t in digest.points if t.status == "failed"]),
+        plot.dots(took("done"), "value"),
+        plot.crosses(took("failed"), "failed"),
         y_label="seconds" + _scale_name(y.kind),
     )

@@ -32,16 +32,12 @@ class Thinned(Generic[T]):
 
     def add(self, item: T) -> None:
         """The next item."""
-        if self.seen % self._stride == 0:
-            if len(self._kept) == self._most:
-                del self._kept[1::2]
-                self._stride *= 2
-            if self.seen % self._stride == 0:
-                self._kept.append(item)
-                self._last = []
-                self.seen += 1
-                return
-        self._last = [item]
+        if self.seen % self._stride == 0 and len(self._kept) == self._most:
+            del self._kept[1::2]
+            self._stride *= 2
+        chosen = self.seen % self._stride == 0
+        self._kept += [item] if chosen else []
+        self._last = [] if chosen else [item]
         self.seen += 1
 
     def items(self) -> list[T]:
@@ -110,11 +106,8 @@ class _Clock:
 
     def wall(self) -> float:
         # a session without an end runs, or died: the record only tells when it was last heard of
-        ends = [
-            seen if s.ended is None else s.ended
-            for s, seen in zip(self._sessions, self._last_seen, strict=True)
-        ]
-        return sum(max(0.0, end - start) for start, end in zip(self._starts, ends, strict=True))
+        known = zip(self._sessions, self._last_seen, strict=True)
+        return sum(max(0.0, (seen if s.ended is None else s.ended) - s.started) for s, seen in known)
 
     def busy(self) -> float | None:
         available = sum(last - first for first, last, _ in self._workers.values())

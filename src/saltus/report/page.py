@@ -11,23 +11,9 @@ from ..study.trial import Trial
 from . import charts
 from .axis import Axis
 from .digest import MOST_RESTARTS, Digest
-from .parts import figure, key, paragraph, section, table
+from .parts import figure, key, output, paragraph, section, table
 from .plot import NARROW
-from .words import (
-    NOTHING,
-    clipped,
-    count,
-    date,
-    domain,
-    duration,
-    lines,
-    listed,
-    name,
-    number,
-    parameter,
-    percent,
-    text,
-)
+from .words import NOTHING, clipped, count, date, domain, duration, listed, number, parameter, percent, text
 
 MOST_VARIABLES = 60
 _SAFETY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -114,13 +100,10 @@ def _best_point(summary: Summary) -> str:
             f"No feasible point has been found. Trial {best.id} violates least: "
             f"value {number(best.value)}, violated by {number(best.violation)}."
         )
+    values = [parameter(space, best, i) for i in range(len(space))]
     rows = [
-        (
-            text(name(space, i)),
-            NOTHING if best is None else text(parameter(space, best.params, i)),
-            text(domain(variable)),
-        )
-        for i, variable in enumerate(space.variables)
+        (text(key), text(value), text(domain(variable)))
+        for key, value, variable in zip(space.keys, values, space.variables, strict=True)
     ]
     tables = [table("Best point", ["variable", "best", "domain"], rows, numeric=[1])]
     if best is not None and best.constraints:
@@ -175,9 +158,9 @@ def _paths(summary: Summary, digest: Digest, shown: range) -> str:
     figures = []
     free = [i for i in shown if not summary.space.variables[i].fixed]
     for i in free:
-        best = NOTHING if summary.best is None else parameter(summary.space, summary.best.params, i)
+        best = parameter(summary.space, summary.best, i)
         scale = ", log scale" if summary.space.variables[i].log else ""
-        label = f"<b>{text(clipped(name(summary.space, i), 80))}</b>{scale}"
+        label = f"<b>{text(clipped(summary.space.keys[i], 80))}</b>{scale}"
         title = f"<span>{label}</span> <span>best {text(best)}</span>"
         chart = charts.variable(summary, digest, i, len(free))
         figures.append(f"<figure><figcaption>{title}</figcaption>{chart}</figure>")
@@ -194,7 +177,7 @@ def _paths(summary: Summary, digest: Digest, shown: range) -> str:
     )
     more = _left_out(summary, shown)
     if len(free) < len(shown):
-        fixed = ", ".join(clipped(name(summary.space, i), 40) for i in shown if i not in free)
+        fixed = ", ".join(clipped(summary.space.keys[i], 40) for i in shown if i not in free)
         more += paragraph(f"Fixed, and not drawn: {fixed}.", "quiet")
     return f'{signs}{more}\n<div class="small">\n' + "\n".join(figures) + "\n</div>"
 
@@ -236,9 +219,8 @@ def _last_failure(trial: Trial) -> str:
         facts.append(f"exit code {trial.exit_code}")
     if trial.attempts > 1:
         facts.append(f"{count(trial.attempts)} attempts")
-    output = f'<pre tabindex="0">{lines(trial.stderr)}</pre>' if trial.stderr else ""
     params = f'<p class="params">{text(clipped(listed(trial.params), 4000))}</p>'
-    return f"<h3>Last failure</h3>\n{paragraph('; '.join(facts) + '.')}\n{params}\n{output}"
+    return f"<h3>Last failure</h3>\n{paragraph('; '.join(facts) + '.')}\n{params}\n{output(trial.stderr)}"
 
 
 def _timing(digest: Digest) -> str:
@@ -264,17 +246,15 @@ def _best_evaluations(summary: Summary, digest: Digest, shown: range) -> str:
     if not digest.best:
         return paragraph("No evaluation has given a value yet.")
     space = summary.space
-    violation = ["violated by"] if digest.constrained else []
-    head = ["trial", "value", *violation, *(clipped(name(space, i), 40) for i in shown)]
-    rows = [
-        [
-            str(trial.id),
-            number(trial.value),
-            *([number(trial.violation) if trial.violation else NOTHING] if digest.constrained else []),
-            *(text(parameter(space, trial.params, i)) for i in shown),
-        ]
-        for trial in digest.best
-    ]
+    head = ["trial", "value", "violated by", *(clipped(space.keys[i], 40) for i in shown)]
+    rows = []
+    for trial in digest.best:
+        violation = number(trial.violation or None)
+        params = [text(parameter(space, trial, i)) for i in shown]
+        rows.append([str(trial.id), number(trial.value), violation, *params])
+    if not digest.constrained:
+        for row in [head, *rows]:
+            del row[2]
     return _left_out(summary, shown) + table("Best evaluations", head, rows, numeric=range(len(head)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from .plot import NARROW, WIDE, Size
-from .words import text
+from .words import lines, text
 
 
 def section(title: str, content: str) -> str:
@@ -32,6 +32,11 @@ def table(label: str, head: Sequence[str], rows: Iterable[Sequence[str]], numeri
         f'<div class="scroll" role="region" tabindex="0" aria-label="{text(label)}">\n'
         f"<table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>"
     )
+
+
+def output(foreign: str | None) -> str:
+    """What a program said, if it said anything."""
+    return f'<pre tabindex="0">{lines(foreign)}</pre>' if foreign else ""
 
 
 def figure(draw: Callable[[Size], str], signs: str = "", caption: str = "") -> str:

@@ -62,15 +62,12 @@ class Plot:
 
     def dots(self, points: Iterable[Point], kind: str) -> str:
         """All dots of a kind as one shape: lines of no length with round ends."""
-        path = "".join(f"M{self._pair(x, y)}h0" for x, y in points)
-        return f'<path class="dots {kind}" d="{path}"/>' if path else ""
+        return _path(f"dots {kind}", (f"M{self._pair(x, y)}h0" for x, y in points))
 
     def crosses(self, points: Iterable[Point], kind: str) -> str:
         """All crosses of a kind as one shape."""
-        path = "".join(
-            f"M{_short(self.across(x) - 2)} {_short(self.down(y) - 2)}l4 4m0-4l-4 4" for x, y in points
-        )
-        return f'<path class="crosses {kind}" d="{path}"/>' if path else ""
+        starts = (f"M{_short(self.across(x) - 2)} {_short(self.down(y) - 2)}" for x, y in points)
+        return _path(f"crosses {kind}", (f"{start}l4 4m0-4l-4 4" for start in starts))
 
     def line(self, pieces: Iterable[Sequence[Point]], kind: str, title: str = "") -> str:
         """A line through points, broken between pieces."""
@@ -103,13 +100,12 @@ class Plot:
 
     def verticals(self, xs: Iterable[float]) -> str:
         """Dashed lines from top to bottom."""
-        path = "".join(f"M{_short(self.across(x))} {self.size.top:g}V{_short(self.bottom)}" for x in xs)
-        return f'<path class="restart" d="{path}"/>' if path else ""
+        ends = f"{self.size.top:g}V{_short(self.bottom)}"
+        return _path("restart", (f"M{_short(self.across(x))} {ends}" for x in xs))
 
     def feet(self, xs: Iterable[float]) -> str:
         """Short ticks upwards from the lower edge."""
-        path = "".join(f"M{_short(self.across(x))} {_short(self.bottom)}v-7" for x in xs)
-        return f'<path class="foot" d="{path}"/>' if path else ""
+        return _path("foot", (f"M{_short(self.across(x))} {_short(self.bottom)}v-7" for x in xs))
 
     def ring(self, x: float, y: float, kind: str, title: str) -> str:
         """A single mark that tells more under the pointer."""
@@ -168,6 +164,11 @@ class Plot:
 
     def _pair(self, x: float, y: float) -> str:
         return f"{_short(self.across(x))} {_short(self.down(y))}"
+
+
+def _path(kind: str, steps: Iterable[str]) -> str:
+    path = "".join(steps)
+    return f'<path class="{kind}" d="{path}"/>' if path else ""
 
 
 def _short(v: float) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..space import Space
 from ..space.variables import Bool, Float, Int, Ordinal, Variable
+from ..study.trial import Trial
 
 NOTHING = "–"
 _LISTED_VALUES = 12
@@ -50,11 +51,9 @@ def number(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.6g}"
 
 
-def count(n: int, what: str = "", plural: str = "") -> str:
+def count(n: int, what: str = "") -> str:
     """1,234, or 1 evaluation and 1,234 evaluations."""
-    if not what:
-        return f"{n:,}"
-    return f"{n:,} {what if n == 1 else plural or what + 's'}"
+    return f"{n:,} {what if n == 1 else what + 's'}" if what else f"{n:,}"
 
 
 def percent(share: float) -> str:
@@ -88,11 +87,6 @@ def scientific(mantissa: str, exponent: int) -> str:
     """As people write it: 1.5×10⁶, and 10⁶ where the mantissa is 1."""
     power = "10" + str(exponent).translate(_SUPERSCRIPTS)
     return {"1": power, "-1": "-" + power}.get(mantissa, f"{mantissa}×{power}")
-
-
-def name(space: Space, i: int) -> str:
-    """What to call variable i, not escaped."""
-    return space.keys[i]
 
 
 def domain(variable: Variable) -> str:
@@ -144,9 +138,9 @@ def coordinate(space: Space, params: Any, i: int) -> float | None:
     return x if math.isfinite(x) else None
 
 
-def parameter(space: Space, params: Any, i: int) -> str:
-    """Parameter i in words, not escaped."""
-    value = raw(space, params, i)
+def parameter(space: Space, trial: Trial | None, i: int) -> str:
+    """Parameter i of a trial in words, not escaped."""
+    value = None if trial is None else raw(space, trial.params, i)
     if value is None:
         return NOTHING
     variable = space.variables[i]
