@@ -446,7 +446,7 @@ def test_points_of_others_are_learnt_from(strategy: str) -> None:
     assert optimizer.best.id == 16
     assert optimizer.best.x.tolist() == [3.0, 3.0, 3.0]
     candidates = optimizer.ask()
-    assert candidates[0].id == 1040
+    assert candidates[0].id == 72
     optimizer.tell(candidates, [100.0] * len(candidates))
     assert len(optimizer.memory) == 40 + 5 * 8
     assert optimizer.memory.best is not None

@@ -404,12 +404,13 @@ class Optimizer:
             search.
         """
         batch = self._batch or self._current()
-        self._forget(batch)
+        if not (asked.keys() >= batch.slots.keys() and told.keys() >= self._news.keys()):
+            self._forget(batch)  # else there is only more of the same
         for id, slot in asked.items():
-            if batch.has(slot):
+            if id not in batch.slots and batch.has(slot):
                 batch.ask(id, slot)
         self._next_id = max(self._next_id, max(asked, default=-1) + 1)
-        for id in sorted(told):
+        for id in sorted(told.keys() - self._news.keys()):
             outcome, params = told[id]
             (value,), (violation,), details = _parsed([outcome], None, 1)
             if id in batch.slots or id in self._in_flight:
