@@ -45,14 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except SettingsError as error:
         return _say(error, USAGE)
-    except (StudyError, MachineError) as error:
-        return _say(error, RECORD)
     except WorkerError as error:
         return _say(error, TROUBLE)
     except BrokenPipeError:  # the reader of our output has gone, for instance `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    except OSError as error:
+    except (StudyError, MachineError, OSError) as error:
         return _say(error, RECORD)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
@@ -121,10 +119,8 @@ def parser() -> argparse.ArgumentParser:
     add_json(sub)
 
     sub = add("init", init.init, "write a study file to start from")
-    default = Path("study.toml")
-    sub.add_argument(
-        "file", type=Path, nargs="?", default=default, metavar="FILE", help="default: study.toml"
-    )
+    file = Path("study.toml")
+    sub.add_argument("file", type=Path, nargs="?", default=file, metavar="FILE", help=f"default: {file}")
 
     sub = add("completion", _completion, "print a script for shell completion")
     sub.add_argument("shell", choices=("bash", "zsh", "tcsh"))
@@ -138,14 +134,9 @@ def _completion(options: argparse.Namespace) -> int:
     except ImportError:
         raise SettingsError("completion needs shtab: pip install 'saltus[cli]'") from None
     top = parser()
-    for sub in _subparsers(top):
-        for action in sub._actions:
-            if action.type is Path:
-                action.complete = shtab.FILE  # type: ignore[attr-defined]  # read by shtab
+    (commands,) = (a for a in top._actions if isinstance(a, argparse._SubParsersAction))
+    for action in (a for sub in commands.choices.values() for a in sub._actions):
+        if action.type is Path:
+            action.complete = shtab.FILE  # read by shtab
     print(shtab.complete(top, options.shell))
     return DONE
-
-
-def _subparsers(top: argparse.ArgumentParser) -> list[argparse.ArgumentParser]:
-    choices = (a.choices for a in top._actions if isinstance(a, argparse._SubParsersAction))
-    return [sub for named in choices for sub in named.values()]

@@ -10,7 +10,7 @@ from ..study import SettingsError, Study
 from ..study.settings import StudyFile
 from .codes import NOTHING
 from .lines import say
-from .show import assignments, print_json, violation
+from .show import assignments, to_json, violation
 from .studies import opened, opened_or_created, record_of
 
 
@@ -24,7 +24,7 @@ def ask(options: argparse.Namespace) -> int:
     study = _study(options)
     trials = study.ask(options.count)
     if options.json:
-        print_json([{"trial": t.id, "params": t.params} for t in trials])
+        print(to_json([{"trial": t.id, "params": t.params} for t in trials]))
     else:
         for trial in trials:
             print(f"trial {trial.id}: {assignments(trial)}")
@@ -50,7 +50,7 @@ def tell(options: argparse.Namespace) -> int:
         raise SettingsError("--constraints must have different names")
     trial = study.tell(options.trial, options.value, constraints, failed=options.failed)
     if options.json:
-        print_json(trial)
+        print(to_json(trial))
     elif trial.status == "failed":
         print(f"trial {trial.id} failed: {trial.reason}")
     else:

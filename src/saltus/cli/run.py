@@ -10,12 +10,12 @@ from .._checks import worker_count
 from ..execution.driver import Limits
 from ..minimize import default_budget
 from ..search.stopping import Stop
-from ..study import SettingsError, Study
+from ..study import SettingsError
 from ..study.objective import described, evaluating
 from ..study.settings import StudyFile
 from .codes import DONE, INTERRUPTED, TROUBLE
 from .lines import counted, progress, say
-from .show import print_state
+from .show import as_json, as_text
 from .studies import opened_or_created, record_of
 
 
@@ -36,20 +36,16 @@ def run(options: argparse.Namespace) -> int:
     study = opened_or_created(file, options.db, workers)
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
     say(f"{study.head.name}: {size}, record {study.path}")
-    _note_a_new_objective(file, study)
-    result = study.run(where, described(file), limits, workers=workers, bar=progress(budget), say=say)
-    print_state(study.summary(), options.json)
+    objective, before = described(file), study.last_objective()
+    if before not in (None, objective):
+        say(f"note: the objective was {before} before; values on record are kept")
+    result = study.run(where, objective, limits, workers=workers, bar=progress(budget), say=say)
+    summary = study.summary()
+    print(as_json(summary) if options.json else as_text(summary))
     if not options.json:
         record = [] if options.db is None else ["--db", str(options.db)]
-        say(
-            f"{result.message}\n    pictures: {shlex.join(['saltus', 'report', str(options.study), *record])}"
-        )
+        command = shlex.join(["saltus", "report", str(options.study), *record])
+        say(f"{result.message}\n    pictures: {command}")
     if result.stop is Stop.INTERRUPTED:
         return INTERRUPTED
     return TROUBLE if result.stop is Stop.FAILING or result.params is None else DONE
-
-
-def _note_a_new_objective(file: StudyFile, study: Study) -> None:
-    before = study.last_objective()
-    if before is not None and before != described(file):
-        say(f"note: the objective was {before} before; values on record are kept")

@@ -28,21 +28,9 @@ _SESSION = ("started", "ended", "pid", "host", "stop")
 
 def show(options: argparse.Namespace) -> int:
     """Print the state of a study: its best point, evaluations, failures and why, what is running."""
-    print_state(opened(options.study, options.db).summary(), options.json)
+    summary = opened(options.study, options.db).summary()
+    print(as_json(summary) if options.json else as_text(summary))
     return 0
-
-
-def print_state(summary: Summary, for_scripts: bool) -> None:
-    """Of a study, for people or for scripts."""
-    if for_scripts:
-        print_json(as_json(summary))
-    else:
-        print(as_text(summary))
-
-
-def print_json(data: Any) -> None:
-    """For scripts; trials may be in it."""
-    print(json.dumps(data, indent=2, default=trial_as_json))
 
 
 def as_text(summary: Summary) -> str:
@@ -93,14 +81,19 @@ def state(summary: Summary) -> str:
     return f"ended {since}: {last.why}"
 
 
-def as_json(summary: Summary) -> dict[str, Any]:
+def as_json(summary: Summary) -> str:
     """For scripts."""
     last = summary.sessions[-1] if summary.sessions else None
     session = None if last is None else {name: getattr(last, name) for name in _SESSION}
-    return {name: getattr(summary, name) for name in _STUDY} | {"session": session}
+    return to_json({name: getattr(summary, name) for name in _STUDY} | {"session": session})
 
 
-def trial_as_json(trial: Trial) -> dict[str, Any]:
+def to_json(data: Any) -> str:
+    """Anything for scripts; trials may be in it."""
+    return json.dumps(data, indent=2, default=_trial_as_json)
+
+
+def _trial_as_json(trial: Trial) -> dict[str, Any]:
     """What a script may want to know about a trial."""
     finite = {name: c if math.isfinite(c) else None for name, c in (trial.constraints or {}).items()}
     failure = None if trial.failure is None else trial.failure.name

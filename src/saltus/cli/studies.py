@@ -71,14 +71,8 @@ def _check_fit(file: StudyFile, study: Study) -> None:
     head, settings = study.head, file.study
     if file.space.to_plain() != study.space.to_plain():
         raise _unfit(file, study, "[space]", _difference(file, study))
-    pairs = [
-        ("strategy", settings.strategy, head.strategy),
-        ("direction", settings.direction, head.direction),
-        ("noisy", settings.noisy, head.noisy),
-        ("seed", settings.seed, head.seed),
-        ("population", settings.population, head.population),
-    ]
-    for key, now, then in pairs:
+    for key in ("strategy", "direction", "noisy", "seed", "population"):
+        now, then = getattr(settings, key), getattr(head, key)
         if now is not None and now != then:
             raise _unfit(file, study, f"[study] {key}", f"{then!r} then, {now!r} now")
 

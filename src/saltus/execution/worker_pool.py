@@ -59,11 +59,7 @@ class WorkerPool:
 
 @contextmanager
 def pooled(
-    load: Callable[[], Objective],
-    workers: int,
-    timeout: float | None = None,
-    retries: int = 0,
-    own_errors: bool = True,
+    load: Callable[[], Objective], workers: int, timeout: float | None, retries: int, own_errors: bool = True
 ) -> Iterator[WorkerPool]:
     """A pool of worker processes for a Python objective.
 

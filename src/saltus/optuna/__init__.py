@@ -6,8 +6,9 @@ import math
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from hashlib import blake2b
-from numbers import Integral
+from operator import attrgetter
 from typing import Any
 from weakref import finalize
 
@@ -22,7 +23,7 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from .._checks import did_you_mean
+from .._checks import did_you_mean, whole_number
 from ..optimizer import DEFAULT_STRATEGY, Optimizer, checked_population
 from ..order import Failure, Outcome, sign
 from ..search import mirrored
@@ -82,8 +83,7 @@ class SaltusSampler(BaseSampler):
         if population is not None:
             checked_population(population, strategy)
         for name, number in (("seed", seed or 0), ("n_startup_trials", n_startup_trials)):
-            if isinstance(number, bool) or not isinstance(number, Integral) or number < 0:
-                raise ValueError(f"{name} must be a whole number, at least 0, got {number!r}")
+            whole_number(f"{name} must be a whole number, at least 0", number, 0)
         if search_space is not None and all(range.single() for range in search_space.values()):
             raise ValueError("search_space must name at least one parameter with more than one value")
         for name in x0 or {}:
@@ -144,9 +144,8 @@ class SaltusSampler(BaseSampler):
                 centre = view.replay.centre()
                 chosen = view.translation.middle() if centre is None else view.translation.outward(centre)
                 return {name: value for name, value in chosen.items() if name not in fixed}
-            params, record = view.replay.ask(
-                trial.number, lambda batch: _between(trials, batch, trial.number)
-            )
+            wish = partial(_between, trials, number=trial.number)
+            params, record = view.replay.ask(trial.number, wish)
             for name, text in record.attributes():
                 study._storage.set_trial_system_attr(trial._trial_id, name, text)
             for name in view.translation.unordered:
@@ -320,10 +319,5 @@ def _constraints(attributes: Mapping[str, Any]) -> dict[str, float]:
 
 def _between(trials: list[FrozenTrial], first: int, number: int) -> int:
     """How many trials there are from one number up to another."""
-    if len(trials) > number and trials[number].number == number:
-        return number - first  # all of them are there
-    return bisect_left(trials, number, key=_number) - bisect_left(trials, first, key=_number)
-
-
-def _number(trial: FrozenTrial) -> int:
-    return trial.number
+    place = partial(bisect_left, trials, key=attrgetter("number"))
+    return place(number) - place(first)

@@ -154,37 +154,38 @@ def _variable_axis(kind: Variable, tried: list[float], means: list[float]) -> Ax
 
 def deviations(summary: Summary, digest: Digest, shown: Sequence[int], size: Size) -> str:
     """How the Gaussian narrows along each variable, relative to its own first standard deviation."""
-    lines: list[tuple[int, list[list[Point]]]] = []
-    for i in shown:
-        sds = [s.sd[i] for _, s in digest.snapshots if i < len(s.sd) and 0 < s.sd[i] < math.inf]
-        if sds:
-            lines.append((i, [_relative(run, i, sds[0]) for run in _runs(digest.snapshots)]))
+    runs = _runs(digest.snapshots)
+    paths = [(summary.space.keys[i], _relative(runs, i)) for i in shown]
+    lines = [(name, pieces) for name, pieces in paths if any(pieces)]
     ratios = [y for _, pieces in lines for piece in pieces for _, y in piece]
     if not ratios:
         return ""
     y = axis(min(ratios), max(ratios), "log", margin=0.05)
     named = len(lines) <= MOST_LINES_WITH_NAMES
     longest = 11 if size is NARROW else 24
-    labels = [clipped(summary.space.keys[i], longest) for i, _ in lines]
+    labels = [clipped(name, longest) for name, _ in lines]
     right = 14 + size.character * max(map(len, labels)) if named else 12.0
     plot = _plot(digest, size, y, y.ticks(6), right)
     colours = [f"c{k}" if named else "many" if len(lines) <= 20 else "many faint" for k in range(len(lines))]
     ends = [next(piece[-1][1] for piece in reversed(pieces) if piece) for _, pieces in lines]
+    drawn = [
+        plot.line(pieces, colour, clipped(name, 60))
+        for (name, pieces), colour in zip(lines, colours, strict=True)
+    ]
     return plot.svg(
         f"Standard deviations of {count(len(lines), 'variable')} relative to their first, on a log scale",
         plot.verticals(digest.restarts),
-        *(
-            plot.line(pieces, colour, clipped(summary.space.keys[i], 60))
-            for (i, pieces), colour in zip(lines, colours, strict=True)
-        ),
+        *drawn,
         plot.names(list(zip(ends, labels, colours, strict=True))) if named else "",
         y_label="relative standard deviation, log scale",
     )
 
 
-def _relative(run: Sequence[tuple[int, Snapshot]], i: int, first: float) -> list[Point]:
-    rows = [(x, s.sd[i] / first) for x, s in run if i < len(s.sd) and 0 < s.sd[i] < math.inf]
-    return [(x, ratio) for x, ratio in rows if 0 < ratio < math.inf]
+def _relative(runs: Sequence[Sequence[tuple[int, Snapshot]]], i: int) -> list[list[Point]]:
+    """The standard deviations of variable i in each run, divided by the first of all."""
+    sds = [[(x, s.sd[i]) for x, s in run if i < len(s.sd) and 0 < s.sd[i] < math.inf] for run in runs]
+    first = next((sd for run in sds for _, sd in run), 1.0)
+    return [[(x, sd / first) for x, sd in run if 0 < sd / first < math.inf] for run in sds]
 
 
 def timing(digest: Digest, size: Size) -> str:

@@ -6,7 +6,7 @@ import bisect
 import math
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from ..study.summary import Summary, ranking
@@ -45,7 +45,7 @@ class Thinned(Generic[T]):
         return self._kept + self._last
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Digest:
     """What the page shows of trials and snapshots. Each x counts evaluations, from 1.
 
@@ -64,18 +64,18 @@ class Digest:
         busy: share of the workers' time spent in evaluations; None if unknown.
     """
 
-    ids: array[int]
-    points: list[tuple[int, Trial]]
-    values: array[float]
-    seconds: array[float]
-    failed: list[int]
-    improvements: list[tuple[int, Trial]]
-    best: list[Trial]
-    constrained: bool
-    snapshots: list[tuple[int, Snapshot]]
-    restarts: list[int]
-    wall: float
-    busy: float | None
+    ids: array[int] = field(default_factory=lambda: array("q"))
+    points: list[tuple[int, Trial]] = field(default_factory=list)
+    values: array[float] = field(default_factory=lambda: array("d"))
+    seconds: array[float] = field(default_factory=lambda: array("d"))
+    failed: list[int] = field(default_factory=list)
+    improvements: list[tuple[int, Trial]] = field(default_factory=list)
+    best: list[Trial] = field(default_factory=list)
+    constrained: bool = False
+    snapshots: list[tuple[int, Snapshot]] = field(default_factory=list)
+    restarts: list[int] = field(default_factory=list)
+    wall: float = 0.0
+    busy: float | None = None
 
     def place(self, trial: int) -> int:
         """How many evaluations there were before a trial."""
@@ -119,12 +119,11 @@ class _Clock:
 def gather(summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapshot]) -> Digest:
     """Read both streams, once."""
     key = ranking(summary.direction)
-    ids, values, seconds = array("q"), array("d"), array("d")
+    digest = Digest()
+    ids, best = digest.ids, digest.best
     points, improvements = Thinned[tuple[int, Trial]](_MOST_POINTS), Thinned[tuple[int, Trial]](_MOST_POINTS)
     failed = Thinned[int](_MOST_FAILED)
     clock = _Clock(summary.sessions)
-    best: list[Trial] = []
-    constrained = False
     for trial in trials:
         clock.note(trial)
         if not trial.evaluated:
@@ -133,14 +132,14 @@ def gather(summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapsh
         x = len(ids)
         points.add((x, trial))
         if trial.seconds is not None and 0 <= trial.seconds < math.inf:
-            seconds.append(trial.seconds)
+            digest.seconds.append(trial.seconds)
         if trial.status == "failed":
             failed.add(x)
             continue
-        constrained = constrained or bool(trial.constraints) or trial.violation > 0
+        digest.constrained |= bool(trial.constraints) or trial.violation > 0
         if trial.value is None or not math.isfinite(trial.value):
             continue
-        values.append(trial.value)
+        digest.values.append(trial.value)
         if trial.feasible and (not best or key(trial) < key(best[0])):
             improvements.add((x, trial))
         if len(best) < _BEST or key(trial) < key(best[-1]):
@@ -148,25 +147,16 @@ def gather(summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapsh
             del best[_BEST:]
 
     chosen = Thinned[tuple[int, Snapshot]](_MOST_SNAPSHOTS)
-    restarts: list[int] = []
     runs = 0
     for snapshot in snapshots:
         x = bisect.bisect_left(ids, snapshot.first)
         chosen.add((x, snapshot))
         if snapshot.restarts > runs:
             runs = snapshot.restarts
-            restarts.append(x)
-    return Digest(
-        ids=ids,
-        points=points.items(),
-        values=values,
-        seconds=seconds,
-        failed=failed.items(),
-        improvements=improvements.items(),
-        best=best,
-        constrained=constrained,
-        snapshots=chosen.items(),
-        restarts=restarts if len(restarts) <= MOST_RESTARTS else [],
-        wall=clock.wall(),
-        busy=clock.busy(),
-    )
+            digest.restarts.append(x)
+    if len(digest.restarts) > MOST_RESTARTS:
+        digest.restarts = []
+    digest.points, digest.improvements = points.items(), improvements.items()
+    digest.failed, digest.snapshots = failed.items(), chosen.items()
+    digest.wall, digest.busy = clock.wall(), clock.busy()
+    return digest

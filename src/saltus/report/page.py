@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import statistics
+import time
+from collections.abc import Iterable
 from importlib import resources
 
 from .._version import __version__
 from ..study.summary import Summary
-from ..study.trial import Trial
+from ..study.trial import Snapshot, Trial
 from . import charts
 from .axis import Axis
-from .digest import MOST_RESTARTS, Digest
+from .digest import MOST_RESTARTS, Digest, gather
 from .parts import figure, key, output, paragraph, section, table
 from .plot import NARROW
 from .words import NOTHING, clipped, count, date, domain, duration, listed, number, parameter, percent, text
@@ -19,8 +21,14 @@ MOST_VARIABLES = 60
 _SAFETY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def page(summary: Summary, digest: Digest, now: float) -> str:
-    """The whole page."""
+def render(
+    summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapshot], *, now: float | None = None
+) -> str:
+    """The page as text, to be written as UTF-8; `trials` and `snapshots` in their order, each read once.
+
+    `now` is the date on the page, in seconds since 1970.
+    """
+    digest = gather(summary, trials, snapshots)
     style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
     shown = range(min(len(summary.space), MOST_VARIABLES))
     body = [
@@ -34,7 +42,7 @@ def page(summary: Summary, digest: Digest, now: float) -> str:
         section("Timing", _timing(digest)),
         section("Best evaluations", _best_evaluations(summary, digest, shown)),
         "</main>",
-        _foot(summary, now),
+        _foot(summary, time.time() if now is None else now),
     ]
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -124,17 +132,14 @@ def _convergence(summary: Summary, digest: Digest) -> str:
     y = charts.value_axis(digest)
     done = [t for _, t in digest.points if t.status == "done" and t.value is not None]
     signs = key(
-        [
-            ("value", "feasible value", any(t.feasible for t in done)),
-            ("violated", "value that violates constraints", any(not t.feasible for t in done)),
-            ("best", "best so far", bool(digest.improvements)),
-            ("foot", "failed", bool(digest.failed)),
-            ("restart", "restart", bool(digest.restarts)),
-        ]
+        ("value", "feasible value", any(t.feasible for t in done)),
+        ("violated", "value that violates constraints", any(not t.feasible for t in done)),
+        ("best", "best so far", bool(digest.improvements)),
+        ("foot", "failed", bool(digest.failed)),
+        ("restart", "restart", bool(digest.restarts)),
     )
-    return figure(
-        lambda size: charts.convergence(summary, digest, y, size), signs, text(_caption(summary, digest, y))
-    )
+    caption = text(_caption(summary, digest, y))
+    return figure(lambda size: charts.convergence(summary, digest, y, size), signs, caption)
 
 
 def _caption(summary: Summary, digest: Digest, y: Axis) -> str:
@@ -166,14 +171,12 @@ def _paths(summary: Summary, digest: Digest, shown: range) -> str:
         figures.append(f"<figure><figcaption>{title}</figcaption>{chart}</figure>")
     done = [t for _, t in digest.points if t.status == "done"]
     signs = key(
-        [
-            ("value", "tried", True),
-            ("violated", "violates constraints", any(t.violation for t in done)),
-            ("failed", "failed", bool(digest.failed)),
-            ("mean", "middle of the search ± one standard deviation", bool(digest.snapshots)),
-            ("ring", "best", summary.best is not None),
-            ("restart", "restart", bool(digest.restarts)),
-        ]
+        ("value", "tried", True),
+        ("violated", "violates constraints", any(t.violation for t in done)),
+        ("failed", "failed", bool(digest.failed)),
+        ("mean", "middle of the search ± one standard deviation", bool(digest.snapshots)),
+        ("ring", "best", summary.best is not None),
+        ("restart", "restart", bool(digest.restarts)),
     )
     more = _left_out(summary, shown)
     if len(free) < len(shown):

@@ -48,7 +48,7 @@ def figure(draw: Callable[[Size], str], signs: str = "", caption: str = "") -> s
     )
 
 
-def key(entries: Iterable[tuple[str, str, bool]]) -> str:
+def key(*entries: tuple[str, str, bool]) -> str:
     """What marks mean, as (kind, words, whether there are any)."""
     items = "".join(
         f'<li><span class="sign {kind}" aria-hidden="true"></span>{text(words)}</li>'

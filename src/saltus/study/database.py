@@ -26,8 +26,8 @@ from .._version import __version__
 from ..order import Failure
 from ..space import Space
 from .errors import RecordError
-from .schema import APPLICATION, SCHEMA, VERSION, Head
-from .trial import Session, Snapshot, Trial
+from .schema import APPLICATION, SCHEMA, VERSION
+from .trial import Head, Session, Snapshot, Trial
 
 SYNC_INTERVAL = 0.05  # seconds
 _COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `process` and `point`
@@ -92,7 +92,9 @@ class Database:
         if not path.exists() or path.stat().st_size == 0:
             return False
         with _explained(path), closing(_connected(path, write=False)) as db:
-            return _made(db)
+            (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            (application,) = db.execute("PRAGMA application_id").fetchone()
+            return bool(tables or application)
 
     def _check_header(self) -> None:
         names = "application_id", "user_version"
@@ -216,8 +218,7 @@ class Database:
         with _explained(self.path):
             expected, _, _ = self.state()
             count = 0
-            cursor = self._db.execute("SELECT * FROM trials ORDER BY id")
-            for row in cursor:
+            for row in self._db.execute("SELECT * FROM trials ORDER BY id"):
                 trial = self._trial(self._checked("trials", row))
                 if trial.id != count:
                     raise self._damaged(f"trial {count} is missing")
@@ -269,7 +270,10 @@ class Database:
     def _trial(self, row: tuple[Any, ...]) -> Trial:
         with self._understanding("trials"):
             id, generation, params, status, value, violation, constraints, failure, *rest = row[:-2]
-            amounts = None if constraints is None else _amounts(json.loads(constraints))
+            amounts = None
+            if constraints is not None:
+                given = json.loads(constraints).items()
+                amounts = {name: math.nan if c is None else float(c) for name, c in given}
             kind = None if failure is None else Failure[failure]
             return Trial(id, generation, json.loads(params), status, value, violation, amounts, kind, *rest)
 
@@ -324,12 +328,6 @@ def _reading_mode(path: Path) -> str:
     return "mode=ro" if log.exists() else "mode=ro&immutable=1"  # then nobody else writes either
 
 
-def _made(db: sqlite3.Connection) -> bool:
-    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    (application,) = db.execute("PRAGMA application_id").fetchone()
-    return bool(tables or application)
-
-
 def _insert(db: sqlite3.Connection, table: str, values: Sequence[Any]) -> None:
     """Write a row with its checksum, over one with the same key."""
     row = (*values, _checksum(values))
@@ -363,10 +361,6 @@ def _hash(text: str) -> bytes:
 def _written(amount: float) -> float | str | None:
     """For JSON, which has no NaN and no infinity."""
     return amount if math.isfinite(amount) else None if math.isnan(amount) else str(amount)
-
-
-def _amounts(constraints: dict[str, float | str | None]) -> dict[str, float]:
-    return {name: math.nan if amount is None else float(amount) for name, amount in constraints.items()}
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """What can go wrong with a study, as sentences for its user."""
 
-from __future__ import annotations
-
 
 class StudyError(Exception):
     """Something about a study is not as it must be; the message says what, and what to do."""

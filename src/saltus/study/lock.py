@@ -12,7 +12,8 @@ import os
 import socket
 import time
 import weakref
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -61,63 +62,51 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
-class Lock:
-    """The right to write to a record, from `Lock(...)` to the end of a `with` block."""
-
-    def __init__(self, record: Path, patience: float = 0.0) -> None:
-        """Take the lock of a record within so many seconds, or raise a LockedError that says who holds it."""
-        if record.is_dir():
-            raise RecordError(f"{record}: this is a folder, not a record")
-        self._path = _file_of(record)
-        deadline = time.monotonic() + patience
-        while True:
-            try:
-                self._file = open(self._path, "a+", encoding="utf-8")  # noqa: SIM115  (held open)
-            except OSError as error:
-                raise RecordError(f"{record}: cannot write in its folder: {error.strerror}") from error
-            try:
-                _try_lock(self._file)
-            except OSError:
-                holder = self._holder()
-                self._file.close()
-                if time.monotonic() < deadline:
-                    time.sleep(0.02)
-                    continue
-                raise LockedError(
-                    f"{record}: this study is being run by {holder}; wait for it, or stop it first"
-                ) from None
-            if self._is_still_there():
-                break
-            self._file.close()  # its last holder removed the file in between
-        _held.add(self._file)
-        mine = {"process": os.getpid(), "host": socket.gethostname(), "since": time.time()}
-        with suppress(OSError):  # a full disk does not unlock it
-            self._file.seek(0)
-            self._file.truncate()
-            json.dump(mine, self._file)
-            self._file.flush()
-
-    def _is_still_there(self) -> bool:
+@contextmanager
+def locked(record: Path, patience: float = 0.0) -> Iterator[None]:
+    """The right to write to a record; taken within so many seconds, or a LockedError says who holds it."""
+    if record.is_dir():
+        raise RecordError(f"{record}: this is a folder, not a record")
+    path, deadline = _file_of(record), time.monotonic() + patience
+    while True:
         try:
-            return os.path.samestat(os.stat(self._path), os.fstat(self._file.fileno()))
+            file = open(path, "a+", encoding="utf-8")  # noqa: SIM115  (held open)
+        except OSError as error:
+            raise RecordError(f"{record}: cannot write in its folder: {error.strerror}") from error
+        try:
+            _try_lock(file)
         except OSError:
-            return False
-
-    def _holder(self) -> str:
-        with suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
-            self._file.seek(0)
-            who = json.loads(self._file.read(1000))
-            since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(who["since"]))
-            return f"process {int(who['process'])} on {who['host']} since {since}"
-        return "another process"
-
-    def __enter__(self) -> Lock:
-        """It is taken already."""
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Give it back; the file goes too."""
-        if not self._file.closed:
+            holder = _holder(file)
+            file.close()
+            if time.monotonic() < deadline:
+                time.sleep(0.02)
+                continue
+            message = f"this study is being run by {holder}; wait for it, or stop it first"
+            raise LockedError(f"{record}: {message}") from None
+        with suppress(OSError):
+            if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
+                break
+        file.close()  # its last holder removed the file in between
+    _held.add(file)
+    mine = {"process": os.getpid(), "host": socket.gethostname(), "since": time.time()}
+    try:
+        with suppress(OSError):  # a full disk does not unlock it
+            file.seek(0)
+            file.truncate()
+            json.dump(mine, file)
+            file.flush()
+        yield
+    finally:
+        if not file.closed:  # as it is in a forked process
             with suppress(OSError):
-                self._path.unlink()
-            self._file.close()
+                path.unlink()
+            file.close()
+
+
+def _holder(file: IO[Any]) -> str:
+    with suppress(OSError, ValueError, TypeError, KeyError, OverflowError):
+        file.seek(0)
+        who = json.loads(file.read(1000))
+        since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(who["since"]))
+        return f"process {int(who['process'])} on {who['host']} since {since}"
+    return "another process"

@@ -53,10 +53,8 @@ def evaluating(file: StudyFile, workers: int, record: Path) -> AbstractContextMa
     given = objective.command, file.folder, objective.result, objective.keep, work
     command = Command(*given, scratch=_scratch(record))
     if command.program() is None:
-        raise SettingsError(
-            f"{file.path}: [objective] command: there is no program {command.arguments[0]!r}"
-            f"{_where_looked(command)}"
-        )
+        missing = f"there is no program {command.arguments[0]!r}{_where_looked(command)}"
+        raise SettingsError(f"{file.path}: [objective] command: {missing}")
     return _running(command, workers, timeout, retries)
 
 
@@ -105,11 +103,10 @@ def load_function(name: str, folder: str) -> Objective:
     module_name, _, function_name = name.partition(":")
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    try:
-        found = importlib.util.find_spec(module_name) is not None
-    except (ImportError, ValueError):
-        found = False
-    if not found:
+    found = None
+    with suppress(ImportError, ValueError):
+        found = importlib.util.find_spec(module_name)
+    if found is None:
         raise SettingsError(f"[objective] python: there is no module {module_name!r} in {folder}")
     try:
         module = importlib.import_module(module_name)
@@ -120,12 +117,10 @@ def load_function(name: str, folder: str) -> Objective:
         raise SettingsError(
             f"[objective] python: importing {module_name!r} raised {type(error).__name__}: {error}\n  {place}"
         ) from error
-    function = getattr(module, function_name, None)
+    function: Objective | None = getattr(module, function_name, None)
     if not callable(function):
         names = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
-        raise SettingsError(
-            f"[objective] python: module {module_name!r} has no function {function_name!r}"
-            f"{did_you_mean(function_name, names)}"
-        )
-    chosen: Objective = function
-    return chosen
+        near = did_you_mean(function_name, names)
+        what = f"module {module_name!r} has no function {function_name!r}{near}"
+        raise SettingsError(f"[objective] python: {what}")
+    return function

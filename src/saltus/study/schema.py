@@ -1,12 +1,5 @@
 """The tables of a record (docs/record.md); a change of them is a new VERSION."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, fields
-from typing import Any
-
-from ..space import Space
-
 APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
 VERSION = 2  # 1 was that of Saltus 0.1: constraints without names, no kind of failure
 
@@ -73,22 +66,3 @@ CREATE TABLE sessions (
     checksum INTEGER NOT NULL
 );
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What a study is, from the beginning to the end: the row of the table `study`."""
-
-    name: str
-    space: Space
-    direction: str
-    strategy: str
-    population: int
-    seed: int | None
-    noisy: bool
-    created: float
-    version: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """Each field by its name, as it is."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -33,10 +33,9 @@ from .database import Database
 from .errors import RecordError, SettingsError, StudyError
 from .interrupts import interruptible
 from .journal import Journal, remember, reset
-from .lock import Lock, is_held
-from .schema import Head
+from .lock import is_held, locked
 from .summary import Summary, history_rows, sign_of, summarise
-from .trial import Session, Snapshot, Trial
+from .trial import Head, Session, Snapshot, Trial
 
 PATIENCE = 10.0  # seconds that short work on a record waits for its turn
 Direction = Literal["minimize", "maximize"]
@@ -99,27 +98,20 @@ class Study:
         if seed is None:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
         check_seed(seed)
+        seed = int(seed)
         optimizer = Optimizer(
             space,
             strategy=strategy,
             population=population,
             mean=mean,
             sigma=sigma,
-            seed=int(seed),
+            seed=seed,
             auto_restart=True,
         )
-        head = Head(
-            name=path.stem if name is None else name,
-            space=space,
-            direction=direction,
-            strategy=strategy,
-            population=optimizer.population,
-            seed=int(seed),
-            noisy=noisy,
-            created=time.time(),
-            version=__version__,
-        )
-        with Lock(path, patience=PATIENCE):
+        title = path.stem if name is None else name
+        now, version = time.time(), __version__
+        head = Head(title, space, direction, strategy, optimizer.population, seed, noisy, now, version)
+        with locked(path, patience=PATIENCE):
             Database.create(path, head, json.dumps(optimizer.state(memory=False), allow_nan=False))
         return cls(path)
 
@@ -208,9 +200,8 @@ class Study:
                 interruptible(driver, evaluator, say),
                 _session(database, journal, workers, objective) as ended,
             ):
-                stop = driver.run(
-                    evaluator, stopping(callback, lambda _: driver.result(None, History())), bar
-                )
+                watched = stopping(callback, lambda _: driver.result(None, History()))
+                stop = driver.run(evaluator, watched, bar)
                 ended(stop.name)
             return driver.result(stop, History(list(history_rows(self.head.direction, database.trials()))))
 
@@ -311,7 +302,7 @@ class Study:
     @contextmanager
     def _writing(self, patience: float = 0.0) -> Iterator[tuple[Database, Optimizer]]:
         """The record and its optimizer, for this process alone."""
-        with Lock(self.path, patience), closing(Database(self.path, write=True)) as database:
+        with locked(self.path, patience), closing(Database(self.path, write=True)) as database:
             yield database, self._optimizer(database)
 
     def _optimizer(self, database: Database) -> Optimizer:

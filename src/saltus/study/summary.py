@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from .. import order
 from ..execution.log import HistoryRow
-from .schema import Head
-from .trial import Session, Snapshot, Trial
+from .trial import Head, Session, Snapshot, Trial
 
 
 @dataclass(frozen=True, slots=True)

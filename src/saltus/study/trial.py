@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 from .._typing import Params
 from ..order import Failure
 from ..search.stopping import Stop
+from ..space import Space
 
 Status = Literal["asked", "running", "done", "failed", "repeated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a study is, from the beginning to the end: the row of the table `study`."""
+
+    name: str
+    space: Space
+    direction: str
+    strategy: str
+    population: int
+    seed: int | None
+    noisy: bool
+    created: float
+    version: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Each field by its name, as it is."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)
