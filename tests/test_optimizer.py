@@ -450,7 +450,7 @@ def test_points_of_others_are_learnt_from(strategy: str) -> None:
     optimizer.tell(candidates, [100.0] * len(candidates))
     assert len(optimizer.memory) == 40 + 5 * 8
     assert optimizer.memory.best is not None
-    assert optimizer.memory.ids[optimizer.memory.best] == 1008
+    assert optimizer.memory.ids[optimizer.memory.best] == 16
 
 
 def test_a_point_of_another_is_remembered_with_its_outcome() -> None:

@@ -58,9 +58,10 @@ def told_along_the_chain(url: str) -> set[int]:
     study.ask().suggest_float("x0", -5, 5)
     sampled: Any = study.sampler
     (view,) = sampled._views.values()
-    chain = view.chain
+    chain = view.replay
     assert len(chain._path) > 50
-    return set(chain._told).union(*(chain._links[batch].told for batch in chain._path))
+    told: set[int] = chain._fresh.union(*(chain._origins[batch].told for batch in chain._path))
+    return told
 
 
 @pytest.mark.slow

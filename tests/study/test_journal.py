@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from saltus import Float, Int, Result, Space, Stop, Study, Trial
-from saltus.order import Failure, Outcome
+from saltus import Float, Int, Optimizer, Result, Space, Stop, Study, Trial
+from saltus.order import Failure, Outcome, sign
+from saltus.search import Memory
 from saltus.study import database
 from saltus.study.database import Database
+from saltus.study.journal import remember
 
 from ..objectives import SPACE, bowl, fails_sometimes
 from ..torture import DISCRETE as DISCRETE_TORTURE
@@ -279,3 +281,30 @@ def test_an_early_success_counts_after_a_kill(tmp_path: Path) -> None:
         raise OSError("no licence")
 
     assert study.optimize(down, budget=1000).nfev == 101
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_the_memory_of_a_search_comes_back_from_its_record(tmp_path: Path, direction: Any) -> None:
+    """A state in a record is without its memory: no point is on disk twice, and none is lost."""
+
+    def fun(p: dict[str, Any]) -> tuple[float, dict[str, float]]:
+        return (math.nan, {}) if p["k"] == 3 else named(p)
+
+    study = Study.create(tmp_path / "study.db", SPACE, seed=3, direction=direction, noisy=True)
+    study.optimize(fun, budget=70)
+    with closing(Database(study.path, write=False)) as record:
+        state = json.loads(record.state()[2])
+        generation = state["counts"]["generation"]
+        told = [t for t in record.trials() if t.generation < generation]
+    assert "memory" not in state
+    memory = Memory(len(SPACE))
+    remember(memory, told, direction)
+    factor = sign(direction == "maximize")
+    optimizer = Optimizer(SPACE, seed=3, auto_restart=True)
+    while optimizer.generation < generation:
+        for candidate in optimizer.ask():
+            value, constraints = fun(candidate.params)
+            failure = Failure.VALUE if math.isnan(value) else None
+            optimizer.tell(candidate, Outcome(factor * value, constraints, failure))
+    assert len(memory) == len(optimizer.memory) > 50
+    assert memory.state() == optimizer.memory.state()
