@@ -8,6 +8,8 @@ from ..study import RecordError, SettingsError, Study
 from ..study.database import Database
 from ..study.settings import StudyFile
 
+_OF_THE_SEARCH = ("strategy", "direction", "noisy", "seed", "population")  # keys of [study] that make it
+
 
 def record_of(study: Path, db: Path | None) -> Path:
     """The record that is meant: named, or beside the study file, or given instead of it."""
@@ -46,18 +48,11 @@ def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
         study = Study.open(path)
         _check_fit(file, study)
         return study
-    settings = file.study
+    name = file.path.stem if file.study.name is None else file.study.name
+    given = {key: getattr(file.study, key) for key in _OF_THE_SEARCH}
+    given["population"] = file.population(workers)
     try:
-        return Study.create(
-            path,
-            file.space,
-            name=file.path.stem if settings.name is None else settings.name,
-            direction="maximize" if settings.direction == "maximize" else "minimize",
-            strategy=settings.strategy,
-            population=file.population(workers),
-            seed=settings.seed,
-            noisy=settings.noisy,
-        )
+        return Study.create(path, file.space, name=name, **given)
     except ValueError as error:
         raise SettingsError(f"{file.path}: [study] {error}") from error
     except RecordError:
@@ -71,7 +66,7 @@ def _check_fit(file: StudyFile, study: Study) -> None:
     head, settings = study.head, file.study
     if file.space.to_plain() != study.space.to_plain():
         raise _unfit(file, study, "[space]", _difference(file, study))
-    for key in ("strategy", "direction", "noisy", "seed", "population"):
+    for key in _OF_THE_SEARCH:
         now, then = getattr(settings, key), getattr(head, key)
         if now is not None and now != then:
             raise _unfit(file, study, f"[study] {key}", f"{then!r} then, {now!r} now")

@@ -90,7 +90,7 @@ class SaltusSampler(BaseSampler):
             if search_space is not None and name not in search_space:
                 hint = did_you_mean(name, list(search_space))
                 raise ValueError(f"x0 names {name!r}, which is not in search_space{hint}")
-        self._strategy, self._population = strategy, population
+        self._settings: dict[str, Any] = {"strategy": strategy, "population": population}
         self._n_startup_trials = n_startup_trials
         self._x0 = dict(x0 or {})
         self._search_space = None if search_space is None else dict(search_space)
@@ -205,19 +205,12 @@ class SaltusSampler(BaseSampler):
         translation = Translation(distributions)
         start = translation.starts(self._x0)
         ranges = [f"{name}={distribution_to_json(distributions[name])}" for name in translation.columns]
-        words = [self._strategy, str(self._population), direction.name, *ranges, str(start)]
+        words = [*map(str, self._settings.values()), direction.name, *ranges, str(start)]
         name = blake2b("\n".join(words).encode(), digest_size=6).hexdigest()
 
         def make(seed: int) -> Optimizer:
-            return Optimizer(
-                translation.space,
-                strategy=self._strategy,
-                population=self._population,
-                mean=start,
-                seed=seed,
-                asynchronous=True,
-                auto_restart=True,
-            )
+            how = self._settings | {"asynchronous": True, "auto_restart": True}
+            return Optimizer(translation.space, mean=start, seed=seed, **how)
 
         return translation, Replay(name, make, self._first_seed)
 
