@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import pytest
 
-from saltus import Bool, Float, Int, Optimizer, Ordinal, Space, Stop
+from saltus import Optimizer, Stop
 from saltus.problems import PAPER, n_int_tablet
 
-SPACE = Space(
-    {
-        "k": Int(-10, 10),
-        "x": Float(-5, 5),
-        "lr": Float(1e-4, 1, log=True),
-        "grid": Ordinal([0.5, 1, 4]),
-        "on": Bool(),
-    }
-)
-
-
-def objective(p: dict[str, Any]) -> float:
-    return float(
-        (p["k"] - 3) ** 2
-        + (p["x"] - 1.5) ** 2
-        + math.log(p["lr"] / 0.01) ** 2
-        + (p["grid"] - 1) ** 2
-        + (not p["on"])
-    )
-
-
-def trace(optimizer: Optimizer, generations: int) -> list[Any]:
-    seen: list[Any] = []
-    for _ in range(generations):
-        candidates = optimizer.ask()
-        optimizer.tell(candidates, [objective(c.params) for c in candidates])
-        seen.extend(c.params for c in candidates)
-    return seen
+from ..test_optimizer import SPACE, trace
 
 
 def test_restart_doubles_the_population_and_keeps_the_best() -> None:

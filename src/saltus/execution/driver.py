@@ -132,7 +132,7 @@ class Driver:
     def _drive(
         self, flight: InFlight, callback: Callable[[], bool], bar: Progress | None, width: int | None
     ) -> Stop | None:
-        """The loop."""
+        """Begin what may be begun and tell what has ended, until there is a reason to stop: that one."""
         optimizer, waits = self.optimizer, width is None
         generation = optimizer.generation
         stop = self._feed(flight, width)
