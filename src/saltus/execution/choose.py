@@ -12,8 +12,7 @@ from .._checks import worker_count
 from .evaluation import Objective
 from .evaluator import Evaluator
 from .executor import Remote
-from .in_process import InProcess
-from .worker_pool import pooled
+from .local import InProcess, pooled
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """What evaluates candidates, as protocols: an evaluator, a worker, and an evaluation under way.
 
 An evaluator takes any number of candidates and evaluates them in its own way: in this process
-(`in_process.py`), in the user's executor (`executor.py`), or with workers of our own (`worker_pool.py`).
+or by workers of our own (`local.py`), or in the user's executor (`executor.py`).
 A worker runs one evaluation at a time: a process for a Python function (`worker_process.py`), or an external
 command (`command.py`). Another evaluator needs the three methods of `Evaluator` and nothing else.
 """

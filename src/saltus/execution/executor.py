@@ -9,8 +9,9 @@ from uuid import uuid4
 
 from .._typing import Params
 from ..result import Candidate
-from .evaluation import Answer, Objective, Run, evaluate, timed
+from .evaluation import Answer, Objective, Run, evaluate
 from .evaluator import Begun, Job
+from .local import timed
 from .worker_process import Sent, WorkerError
 
 # How Dask and Ray say that an evaluation took its workers with it, however often it was begun again. They are

@@ -18,7 +18,7 @@ from .._checks import did_you_mean
 from ..execution.command import Command, CommandWorker
 from ..execution.evaluation import MachineError, Objective
 from ..execution.evaluator import Evaluator
-from ..execution.worker_pool import WorkerPool, pooled
+from ..execution.local import WorkerPool, pooled
 from .errors import SettingsError
 from .settings import ObjectiveSettings, StudyFile
 
