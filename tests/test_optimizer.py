@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from saltus import STRATEGIES, Bool, Candidate, Float, Int, Optimizer, Ordinal, Space, Stop
 from saltus.order import Failure, Outcome
-from saltus.search.restarts import OPTIONAL
+from saltus.search.settings import OPTIONAL
 from saltus.space import Lattice
 from saltus.strategy import Leap, integers_of
 

@@ -14,16 +14,17 @@ from ._checks import as_numbers, checked_count
 from ._typing import FloatArray, Params, PerVariable
 from .order import Failure, Outcome
 from .result import Best, Candidate
-from .search import Domain, Memory, Search, begin, checked_without, mirrored
+from .search import SEARCHES, Domain, Memory, Settings
 from .search.batch import MOST_SLOTS, Batch, InFlight, LateResult, joined
 from .search.proposal import FOREIGN
+from .search.settings import DEFAULT_STRATEGY
 from .search.stopping import Stop
 from .space import Encoding, Space
-from .strategy import default_population
 
-DEFAULT_STRATEGY = "saltus"
+NOTHING = (*order.WORST, 0)  # what is compared before there is a best
 PATIENCE = 5  # generations that one side of a mirrored pair waits for the other
 _FORMAT = 3
+_ARGUMENTS = ("mean", "sigma", "asynchronous", "auto_restart")
 _COUNTS = ("generation", "evaluations", "failures", "_next_id")
 
 
@@ -101,20 +102,16 @@ class Optimizer:
                 "and bounds as for SciPy as minimize(fun, bounds=...)"
             )
         self.space = space
+        N = max(space.dimension, 1)
+        self._settings = settings = Settings.checked(N, strategy, population, margin, exact, without)
         self.strategy = strategy
         self.asynchronous = asynchronous
-        self._population = checked_population(
-            default_population(max(space.dimension, 1)) if population is None else population, strategy
-        )
-        self.auto_restart = strategy == "saltus" if auto_restart is None else auto_restart
-        self._without = checked_without(without, strategy)
+        self.auto_restart = strategy == DEFAULT_STRATEGY if auto_restart is None else auto_restart
         self._encoding = encoding = Encoding(space, mean, sigma)
-        self._margin = _checked_margin(margin)
-        self._exact = exact
         self._rng = np.random.default_rng(seed)
         self.generation = self.evaluations = self.failures = 0
         self.best: Best | None = None
-        self._least = self._key_of_best()  # what the best is compared by
+        self._least = NOTHING  # what the best is compared by
         self.memory = Memory(len(space.variables))
         self._next_id = 0
         self._given: dict[int, Candidate] = {}  # what `ask` gave and `tell` has not heard of
@@ -130,10 +127,9 @@ class Optimizer:
         # when the batch began: how many of both there were, and the best
         self._before: tuple[int, int, Best | None] = (0, 0, None)
         self._late_phase = 1  # the phase that could learn from them
-        domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends(), self.memory)
-        self._search: Search = begin(
-            strategy, domain, self._population, self._margin, encoding.m, exact, self._without
-        )
+        shape = encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends
+        domain = Domain(*shape, settings, self.memory)
+        self._search = SEARCHES[strategy](domain, encoding.m)
 
     # asking
 
@@ -144,7 +140,7 @@ class Optimizer:
         has been told. Asynchronously there are always k candidates, one if k is not given: then free
         workers get extra points of the same kind, or second attempts at what is missing.
         """
-        if k is not None:
+        if k is not None and not (type(k) is int and k > 0):
             k = checked_count(k)
         if self.asynchronous:
             return [self.ask_as(self._next_id) for _ in range(k or 1)]
@@ -179,14 +175,15 @@ class Optimizer:
                     self._search.restart(self._rng)
                 elif self._search.phase.done:
                     raise RuntimeError("this run is over: restart() begins another")
-            self._search.draw(self._rng)
+            self._search.phase.draw(self._rng)
             self._open()
         return self._batch
 
     def _open(self) -> None:
         """Put what was drawn on its way."""
         phase = self._search.phases
-        few = self.generation == 0 and len(self._late) < self._population  # they would only disturb it
+        # at the beginning, a few would only disturb it
+        few = self.generation == 0 and len(self._late) < self._settings.population
         if phase != self._late_phase or few:
             self._strays += self._late
             self._late = []
@@ -329,7 +326,7 @@ class Optimizer:
 
     def _key_of_best(self) -> tuple[float, float, int]:
         best = self.best
-        return (*order.WORST, 0) if best is None else (*order.key(best.value, best.violation), best.id)
+        return NOTHING if best is None else (*order.key(best.value, best.violation), best.id)
 
     def _numbers_of(self, id: int) -> FloatArray:
         """Where a point lies that was told since the batch began."""
@@ -365,13 +362,15 @@ class Optimizer:
                 return False  # with one worker a batch is learnt from when all of it is told
             if not search.phase.ready(results):
                 return False
-        oldest = (self.generation - PATIENCE) * MOST_SLOTS
-        self._strays += [half for half in halves if half.pair < oldest]
+        self._in_flight |= batch.in_flight()
+        if halves:
+            oldest = (self.generation - PATIENCE) * MOST_SLOTS
+            self._strays += [half for half in halves if half.pair < oldest]
+            halves = [half for half in halves if half.pair >= oldest]
         for stray in sorted(self._strays, key=_id):
             search.inject(joined(batch.points, [stray]).point(0))
-        self._late, self._strays = [half for half in halves if half.pair >= oldest], []
+        self._late, self._strays = halves, []
         self._remember(batch)
-        self._in_flight |= batch.in_flight()
         self._batch = None
         search.observe(results, self._rng)
         self.generation += 1
@@ -466,7 +465,7 @@ class Optimizer:
     @property
     def mean(self) -> FloatArray:
         """Mean of the Gaussian in the user's units and order; integers are not rounded."""
-        return self._encoding.unrounded(self._search.where()[0])
+        return self._encoding.unrounded(self._search.phase.where()[0])
 
     @property
     def centre(self) -> Params:
@@ -476,7 +475,7 @@ class Optimizer:
     @property
     def sd(self) -> FloatArray:
         """Standard deviations of the Gaussian in the user's order and units (of logs, if log)."""
-        return self._encoding.spreads(self._search.where()[1])
+        return self._encoding.spreads(self._search.phase.where()[1])
 
     def restart(self) -> None:
         """Begin another run, the best is kept: from a random mean, with twice the population; with "saltus"
@@ -498,15 +497,12 @@ class Optimizer:
             {
                 "format": _FORMAT,
                 "space": self.space.to_plain(),
-                "strategy": self.strategy,
-                "population": self._population,
-                "margin": self._margin,
+                **self._settings._asdict(),
+                "without": sorted(self._settings.without),
                 "mean": self._encoding.given_mean,
                 "sigma": self._encoding.given_sigma,
-                "exact": self._exact,
                 "asynchronous": self.asynchronous,
                 "auto_restart": self.auto_restart,
-                "without": sorted(self._without),
                 "counts": {name: getattr(self, name) for name in _COUNTS},
                 "best": None if best is None else [best.id, best.value, best.violation, best.x],
                 "search": self._search.state(),
@@ -553,8 +549,7 @@ class Optimizer:
             raise ValueError("state: it belongs to another space than the one given")
         self = cls(
             Space.from_plain(state["space"]) if space is None else space,
-            **{name: state[name] for name in ("strategy", "population", "margin", "mean", "sigma", "exact")},
-            **{name: state[name] for name in ("asynchronous", "auto_restart", "without")},
+            **{name: state[name] for name in (*Settings._fields, *_ARGUMENTS)},
         )
         self._search.restore(state["search"])
         if packed.get("memory") is not None:
@@ -614,25 +609,6 @@ class Optimizer:
         encoding = self._encoding
         size = (encoding.lattice.size,)
         return _serialize.shaped(x, (encoding.N,), "x"), _serialize.shaped(plateaus, size, "plateaus")
-
-
-def checked_population(population: Any, strategy: str) -> int:
-    """The population as an int, or a ValueError that says what the strategy wants."""
-    even = mirrored(strategy)
-    rule = "even and at least 4" if even else "at least 4"
-    whole = isinstance(population, int | np.integer) and not isinstance(population, bool)
-    if not whole or population < 4 or (even and population % 2):
-        near = max(4, population + population % 2) if whole else "a whole number"
-        raise ValueError(f"population must be {rule}, got {population!r}; try {near}")
-    return int(population)
-
-
-def _checked_margin(margin: Any) -> float | None:
-    if margin is None:
-        return None
-    if not isinstance(margin, int | float | np.floating) or not 0 < margin < 0.5:
-        raise ValueError(f"margin must be a probability between 0 and 0.5, got {margin!r}")
-    return float(margin)
 
 
 def _parsed(values: Any, violation: Any, count: int) -> tuple[list[float], list[float], dict[int, Outcome]]:

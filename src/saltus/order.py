@@ -91,6 +91,12 @@ def first(values: FloatArray, violations: FloatArray | None) -> int:
     return int(np.lexsort((value, violation))[0])
 
 
+def best(values: FloatArray, violations: FloatArray | None) -> tuple[int, Key]:
+    """The place of the best of several outcomes, and what it is compared by."""
+    i = first(values, violations)
+    return i, key(float(values[i]), 0.0 if violations is None else float(violations[i]))
+
+
 def sign(maximize: bool) -> float:
     """What values are multiplied with on their way in and out, so that inside everything is minimised."""
     return -1.0 if maximize else 1.0

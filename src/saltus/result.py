@@ -16,20 +16,16 @@ if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
 
+@dataclass(slots=True, eq=False)  # not frozen: that takes longer to make
 class Candidate:
-    """A point to evaluate: `params` goes to the objective, the candidate itself back to `tell`."""
+    """A point to evaluate: `params` goes to the objective, the candidate itself back to `tell`.
 
-    __slots__ = ("id", "params", "slot")
+    `Optimizer.ask` makes it; `slot` is its place in the batch.
+    """
 
-    def __init__(self, id: int, params: Params, slot: int = 0) -> None:
-        """Made by `Optimizer.ask`; `slot` is its place in the batch."""
-        self.id = id
-        self.params = params
-        self.slot = slot
-
-    def __repr__(self) -> str:
-        """Id and values."""
-        return f"Candidate(id={self.id}, params={self.params!r})"
+    id: int
+    params: Params
+    slot: int = field(default=0, repr=False)
 
     def __eq__(self, other: object) -> bool:
         """Equal ids and values: a copy that comes back from another process is the same candidate."""

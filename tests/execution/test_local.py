@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import closing
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from saltus.execution.evaluation import Answer, Ended, EvaluationError, MachineError, checked_outcome
+from saltus.execution.evaluator import Started
 from saltus.execution.local import InProcess, WorkerPool
 from saltus.order import Failure
 from saltus.result import Candidate
@@ -23,8 +23,9 @@ class Scripted:
         self.script, self.ended, self.begun = list(script), threading.Event(), threading.Event()
         self.wait = wait
 
-    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Answer:
-        begun(4711)
+    def evaluate(self, candidate: Candidate, begun: Started) -> Answer:
+        if begun is not None:
+            begun(4711)
         self.begun.set()
         if self.wait:
             self.ended.wait(30)

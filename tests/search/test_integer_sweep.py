@@ -19,13 +19,13 @@ def test_sweep_ends_where_no_single_integer_helps() -> None:
         return np.asarray(((x[:, 2:] - [2, 6, 17]) ** 2).sum(axis=1))
 
     sweep = IntegerSweep(
-        domain, evaluated(domain, fun, [0.3, -0.4], [0.0, 0.0, 0.0]), 8, np.random.default_rng(1)
+        domain, evaluated(domain, fun, [0.3, -0.4], [0.0, 0.0, 0.0]), np.random.default_rng(1)
     )
     spent = play(sweep, fun)
     assert sweep.best.plateaus.tolist() == [2.0, 6.0, 17.0]
     assert sweep.best.x[:2].tolist() == [0.3, -0.4]
     assert spent < 120
-    again = IntegerSweep(domain, sweep.best, 8, np.random.default_rng(1))
+    again = IntegerSweep(domain, sweep.best, np.random.default_rng(1))
     assert play(again, fun) == 3 + 7 + 2 * 5 - 1  # 17 - 32 and 17 + 16 are outside
     assert again.best is sweep.best
 
@@ -33,14 +33,14 @@ def test_sweep_ends_where_no_single_integer_helps() -> None:
 def test_a_batch_of_a_sweep_fills_a_population() -> None:
     domain = domain_of(Space([Bool() for _ in range(20)] + [Float()]))
     point = evaluated(domain, lambda x: x.sum(axis=1), [0.0], [0.0] * 20)
-    assert len(IntegerSweep(domain, point, 8, np.random.default_rng(1)).propose().x) == 8
+    assert len(IntegerSweep(domain, point, np.random.default_rng(1)).propose().x) == 8
 
 
 def test_spares_of_a_sweep_are_what_would_come_next() -> None:
-    domain = domain_of(Space([Int(0, 3), Int(0, 7), Bool(), Int(0, 30), Int(0, 2)]))
+    domain = domain_of(Space([Int(0, 3), Int(0, 7), Bool(), Int(0, 30), Int(0, 2)]), 6)
     start = Evaluated(np.zeros(5), np.zeros(5), 0.0, 1.0)
     rng = np.random.default_rng(1)
-    sweep = IntegerSweep(domain, start, 6, rng)
+    sweep = IntegerSweep(domain, start, rng)
     first = sweep.propose()
     spares: list[Proposals] = []
     while (spare := sweep.extra(len(spares), rng)) is not None:
@@ -56,8 +56,8 @@ def test_spares_of_a_sweep_are_what_would_come_next() -> None:
 
 
 def test_a_sweep_goes_on_as_soon_as_something_is_better() -> None:
-    domain = domain_of(Space([Int(0, 3), Int(0, 7), Bool()]))
-    sweep = IntegerSweep(domain, Evaluated(np.zeros(3), np.zeros(3), 0.0, 1.0), 20, np.random.default_rng(1))
+    domain = domain_of(Space([Int(0, 3), Int(0, 7), Bool()]), 20)
+    sweep = IntegerSweep(domain, Evaluated(np.zeros(3), np.zeros(3), 0.0, 1.0), np.random.default_rng(1))
     batch = sweep.propose()
     told = Results(batch, np.full(len(batch.x), 2.0), None)
     known = np.full(len(batch.x), False)

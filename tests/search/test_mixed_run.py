@@ -8,7 +8,7 @@ import pytest
 from saltus import Float, Int, Space
 from saltus._typing import FloatArray
 from saltus.search.mixed_run import MixedRun
-from saltus.search.proposal import Domain, Results
+from saltus.search.proposal import Results
 from saltus.space.encoding import Encoding
 
 from .playing import domain_of
@@ -17,13 +17,13 @@ from .playing import domain_of
 def test_a_mixed_run_ends_when_its_integers_have_settled() -> None:
     space = Space([Float(-5, 5)] * 3 + [Int(-10, 10)] * 3)
     encoding = Encoding(space)
-    domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
+    domain = domain_of(space, encoding=encoding)
 
     def fun(x: FloatArray) -> FloatArray:
         best = encoding.encode(np.array([1.0, 2.0, -2.0, 4.0, -6.0, 7.0]))
         return np.asarray(((x - best) ** 2).sum(axis=1))
 
-    run = MixedRun(domain, 8, None, encoding.m, 1.0)
+    run = MixedRun(domain, encoding.m, 1.0)
     rng = np.random.default_rng(1)
     while not run.done:
         run.draw(rng)
@@ -45,9 +45,9 @@ def told(run: MixedRun, value: float, plateaus: list[float] | None = None) -> No
 
 
 def wide_run(goal: float | None = None) -> MixedRun:
-    domain = domain_of(Space([Float(), Int(0, 20)]))
+    domain = domain_of(Space([Float(), Int(0, 20)]), 6)
     key = None if goal is None else (0.0, goal)
-    return MixedRun(domain, 6, None, np.array([0.0, 9.5]), np.array([1.0, 5.0]), key)
+    return MixedRun(domain, np.array([0.0, 9.5]), np.array([1.0, 5.0]), key)
 
 
 def test_integers_have_settled_when_the_best_ones_stay_the_same_for_its_patience() -> None:
@@ -86,8 +86,8 @@ def test_a_run_without_any_value_is_given_up_after_its_patience() -> None:
 
 
 def test_without_scaling_scales_are_learnt_as_slowly_as_correlations() -> None:
-    domain = domain_of(Space([Float()] * 10))
-    runs = [MixedRun(domain, 8, None, np.ones(10), 1.0, scaling=scaling) for scaling in (True, False)]
+    space = Space([Float()] * 10)
+    runs = [MixedRun(domain_of(space, without=parts), np.ones(10), 1.0) for parts in ((), ("scaling",))]
     for run in runs:
         rng = np.random.default_rng(1)
         for _ in range(30):
@@ -100,7 +100,7 @@ def test_without_scaling_scales_are_learnt_as_slowly_as_correlations() -> None:
 
 def test_the_conditional_covariance_is_that_of_the_gaussian_given_the_integers() -> None:
     domain = domain_of(Space([Float(), Float(), Int(-10, 10)]))
-    run = MixedRun(domain, 8, None, np.array([1.0, 2.0, 0.4]), 1.0)
+    run = MixedRun(domain, np.array([1.0, 2.0, 0.4]), 1.0)
     rng = np.random.default_rng(1)
     for _ in range(12):
         run.draw(rng)

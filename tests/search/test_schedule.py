@@ -16,9 +16,11 @@ from saltus.order import Key
 from saltus.search.coordinate_scan import CoordinateScan
 from saltus.search.integer_neighbours import affordable
 from saltus.search.mixed_run import MixedRun
-from saltus.search.proposal import Domain, Evaluated, Proposals, Results
+from saltus.search.proposal import Evaluated, Proposals, Results
 from saltus.search.schedule import PHASES, Descent
 from saltus.space.encoding import Encoding
+
+from .playing import domain_of
 
 Landscape = Callable[[FloatArray], float]  # of a point in the user's units
 
@@ -40,17 +42,17 @@ class Journey:
     ) -> None:
         """With a first point it begins with a scan there."""
         self.encoding = encoding = Encoding(space)
-        self.domain = domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
+        self.domain = domain = domain_of(space, without=without, encoding=encoding)
         self.fun, self.rng, self.spent = fun, np.random.default_rng(1), 0
         key: Key | None = None if goal is None else (0.0, goal)
-        start: MixedRun | CoordinateScan = MixedRun(domain, 8, None, encoding.m, 1.0, key)
+        start: MixedRun | CoordinateScan = MixedRun(domain, encoding.m, 1.0, key)
         covariance = None
         if first is not None:
             x, plateaus = encoding.located(first)
             point = domain.with_values(Proposals(x, plateaus))
             start = CoordinateScan(domain, Evaluated(*point, 0.0, fun(first)), self.rng)
             covariance = 0.01 * np.eye(domain.n_continuous)
-        self.descent = Descent(domain, 8, start, key, covariance, frozenset(without))
+        self.descent = Descent(domain, start, key, covariance)
         self.names = [type(start).__name__]
         self.begun = 1
 
@@ -207,7 +209,7 @@ def test_a_descent_goes_on_from_its_state_after_every_batch(fun: Landscape) -> N
     while not journey.descent.over:
         journey.step()
         state = saved(journey.descent)
-        again = Descent.restored(journey.domain, 8, frozenset(), _serialize.unpack(state))
+        again = Descent.restored(journey.domain, _serialize.unpack(state))
         assert saved(again) == state
         assert again.phase is again.smooth or journey.descent.phase is not journey.descent.smooth
         journey.descent = again
@@ -220,7 +222,7 @@ def test_the_state_of_a_phase_that_is_no_coarse_search_is_refused() -> None:
         journey.step()
     state = _serialize.unpack(_serialize.pack(journey.descent.state()))
     with pytest.raises(ValueError, match="smooth must be Newton or Polish, got IntegerSweep"):
-        Descent.restored(journey.domain, 8, frozenset(), state | {"smooth": state["phase"]})
+        Descent.restored(journey.domain, state | {"smooth": state["phase"]})
 
 
 def test_the_phases_are_those_of_the_diagram() -> None:

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,7 @@ from .._checks import did_you_mean
 from ..order import Failure, Outcome
 from ..result import Candidate
 from .evaluation import Answer, Ended, EvaluationError, MachineError, checked_outcome
+from .evaluator import Started
 from .processes import end_group, how_it_ended
 
 OWN_NAMES = ("study_dir", "trial")  # what a command may be told besides the variables
@@ -118,7 +119,7 @@ class CommandWorker:
         self._ended = False
         self._lock = threading.RLock()  # no start while being ended; a signal may come while ending
 
-    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Answer:
+    def evaluate(self, candidate: Candidate, begun: Started) -> Answer:
         """Run the command in a folder of its own, which is gone afterwards or kept, and read its result."""
         command = self._command
         kept = command.keep == "always"
@@ -143,7 +144,12 @@ class CommandWorker:
                     _keep(folder, command.work / f"trial-{candidate.id}", out, err)
 
     def _run(
-        self, candidate: Candidate, folder: Path, out: IO[bytes], err: IO[bytes], begun: Callable[[int], None]
+        self,
+        candidate: Candidate,
+        folder: Path,
+        out: IO[bytes],
+        err: IO[bytes],
+        begun: Started,
     ) -> None:
         params = json.dumps(candidate.params)
         about = {"SALTUS_TRIAL": str(candidate.id), "SALTUS_STUDY_DIR": str(self._command.folder)}
@@ -170,7 +176,8 @@ class CommandWorker:
             if getattr(error, "errno", None) in _NOT_ITS_FAULT:
                 raise MachineError(f"commands cannot be started now: {error}") from error
             raise EvaluationError(f"the command cannot be started: {error}", failure=Failure.DIED) from error
-        begun(process.pid)
+        if begun is not None:
+            begun(process.pid)
         try:
             process.communicate(params.encode(), timeout=self._timeout)
         except subprocess.TimeoutExpired:

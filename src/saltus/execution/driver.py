@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -84,12 +86,11 @@ class InFlight:
     def begin(self, candidates: list[Candidate]) -> None:
         """Begin all of them."""
 
-        def submit(candidate: Candidate) -> Job:
-            return self._evaluator.submit(candidate, partial(self._begun, candidate))
-
-        unnoticed: Callable[[Candidate], Job] = partial(self._evaluator.submit, begun=_unnoticed)
+        submit: Callable[[Candidate], Job] = self._submit_noticed
+        if self._log.begun is None:
+            submit = partial(self._evaluator.submit, begun=None)
         try:
-            jobs = list(self._log.begin(candidates, submit if self._log.begun else unnoticed))
+            jobs = list(self._log.begin(candidates, submit))
         except BrokenExecutor as error:
             raise WorkerError(f"the executor is broken: {error}") from error
         for candidate, job in zip(candidates, jobs, strict=True):
@@ -98,6 +99,9 @@ class InFlight:
             job.add_done_callback(partial(self._over, candidate.id))
         if self.interrupted:  # between two batches
             self.withdraw()
+
+    def _submit_noticed(self, candidate: Candidate) -> Job:
+        return self._evaluator.submit(candidate, partial(self._begun, candidate))
 
     @property
     def size(self) -> int:
@@ -298,34 +302,30 @@ class Driver:
 
     def _feed(self, flight: InFlight, width: int | None) -> Stop | None:
         """Begin what may be begun; a reason to stop if there is one, or if nothing can be."""
-        optimizer, log = self.optimizer, self.log
+        optimizer, log, under_way = self.optimizer, self.log, flight.size
         if self._reached_target():
             return Stop.TARGET
         if optimizer.stop is not None and optimizer.between_generations and not optimizer.auto_restart:
             return optimizer.stop
-        if log.stop is not None and not optimizer.pending:
+        pending = optimizer.pending
+        if log.stop is not None and not pending:
             return log.stop
-        room = self.budget - log.evaluations - flight.size
+        room = self.budget - log.evaluations - under_way
+        candidates: list[Candidate] = []
+        if width is not None:
+            room = min(width - under_way, room)
+        elif pending:  # for instance after a restore
+            known = [log.knows(candidate) for candidate in pending]
+            paid = list(itertools.accumulate(map(operator.not_, known)))
+            candidates = [c for c, k, n in zip(pending, known, paid, strict=True) if k or n <= room]
+            room -= paid[-1]
+        if room > 0:
+            candidates += optimizer.ask(room)
         if width is None:
-            candidates = self._batch(room)
             self._begun = len(candidates)
-        else:
-            free = min(width - flight.size, room)
-            candidates = optimizer.ask(free) if free > 0 else []
         if candidates:
             flight.begin(candidates)
         return None if candidates or not flight.idle else Stop.BUDGET
-
-    def _batch(self, room: int) -> list[Candidate]:
-        """What is pending, for instance after a restore, and then new candidates, within the budget."""
-        chosen = []
-        for candidate in self.optimizer.pending:
-            if not self.log.knows(candidate):
-                if room <= 0:
-                    continue
-                room -= 1
-            chosen.append(candidate)
-        return chosen + (self.optimizer.ask(room) if room > 0 else [])
 
     def _fail(self, flight: InFlight, candidate: Candidate, error: Exception) -> None:
         """An exception is to be raised, the first of several; what is running is told before."""
@@ -365,7 +365,7 @@ class Driver:
         best, values = self.optimizer.best, self._values
         row = (
             self.log.evaluations,
-            self.sign * best.value if best is not None and best.feasible else math.nan,
+            self.sign * best.value if best is not None and not best.violation else math.nan,
             self.sign * min(values) if values else math.nan,
             self._begun or len(values),
         )
@@ -395,8 +395,8 @@ class Driver:
     def result(self, stop: Stop | None, history: History) -> Result:
         """The result so far; without a stop, an intermediate one."""
         optimizer, best = self.optimizer, self.optimizer.best
-        feasible = best is not None and best.feasible
         planned = stop is not None and stop.planned and self.target is None
+        feasible = best is not None and not best.violation
         return Result(
             x=None if best is None else best.x.copy(),
             params=None if best is None else best.params,
@@ -410,7 +410,3 @@ class Driver:
             violation=0.0 if best is None else best.violation,
             history=history,
         )
-
-
-def _unnoticed(worker: int | None, process: int | None) -> None:
-    """Nobody wants to know that an evaluation has begun."""

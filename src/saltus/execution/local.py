@@ -93,7 +93,8 @@ class InProcess:
             """With a copy for each: the objective may write into what it gets."""
             return Answer(evaluate(self._fun, candidate.params.copy()))
 
-        begun(0, None)
+        if begun is not None:
+            begun(0, None)
         self._busy = True
         try:
             return timed(attempt, retries=self._retries, worker=0, hurry=lambda: self._hurry)
@@ -128,7 +129,8 @@ class WorkerPool:
     def _run(self, candidate: Candidate, begun: Begun) -> Run:
         number = self._free.get()
         try:
-            attempt = partial(self._workers[number].evaluate, candidate, partial(begun, number))
+            started = None if begun is None else partial(begun, number)
+            attempt = partial(self._workers[number].evaluate, candidate, started)
             return timed(attempt, retries=self._retries, worker=number, hurry=lambda: self._hurry)
         finally:
             self._free.put(number)
@@ -168,8 +170,9 @@ def pooled(
             processes.append(WorkerProcess(load, timeout, own_errors))
         for process in processes:  # all are starting meanwhile
             process.ready()
-        with closing(WorkerPool(processes, retries)) as pool:
-            yield pool
-    finally:
+    except BaseException:
         for process in processes:
             process.end()
+        raise
+    with closing(WorkerPool(processes, retries)) as pool:
+        yield pool

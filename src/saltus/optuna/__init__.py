@@ -24,9 +24,9 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from .._checks import did_you_mean, whole_number
-from ..optimizer import DEFAULT_STRATEGY, Optimizer, checked_population
+from ..optimizer import Optimizer
 from ..order import Failure, Outcome, sign
-from ..search import mirrored
+from ..search.settings import DEFAULT_STRATEGY, Settings
 from .replay import Ended, Replay, TrialRecord
 from .translation import Translation
 
@@ -79,9 +79,7 @@ class SaltusSampler(BaseSampler):
                 violated. What `trial.set_constraint` says counts as well.
             warn: log, once for each parameter, if something is not as one may think.
         """
-        mirrored(strategy)  # a clear error now, not at the first trial
-        if population is not None:
-            checked_population(population, strategy)
+        Settings.checked(1, strategy, population)  # a clear error now, not at the first trial
         for name, number in (("seed", seed or 0), ("n_startup_trials", n_startup_trials)):
             whole_number(f"{name} must be a whole number, at least 0", number, 0)
         if search_space is not None and all(range.single() for range in search_space.values()):

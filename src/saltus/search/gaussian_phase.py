@@ -24,6 +24,7 @@ class GaussianPhase(Phase):
     priced: ClassVar[bool] = True  # whether violations have a price in units of the value
     gaussian: MovingGaussian
     price: float = 0.0  # of a violation, once there was one
+    diverged: bool = False  # whether the Gaussian has grown beyond all bounds
 
     def draw(self, rng: np.random.Generator) -> None:
         """The random half of the next generation."""
@@ -31,11 +32,7 @@ class GaussianPhase(Phase):
 
     def propose(self) -> Proposals:
         """The next generation."""
-        return self._proposals(self.gaussian.sample())
-
-    def _proposals(self, x: FloatArray) -> Proposals:
-        """Points of the Gaussian with their integers."""
-        return Proposals(x, self.gaussian.plateaus(x))
+        return Proposals(*self.gaussian.candidates())
 
     def where(self) -> tuple[FloatArray, FloatArray]:
         """The Gaussian, where it is over all coordinates."""
@@ -43,7 +40,8 @@ class GaussianPhase(Phase):
 
     def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
         """One more pair of the same Gaussian."""
-        return self._proposals(self.gaussian.extra(rng))
+        x = self.gaussian.extra(rng)
+        return Proposals(x, self.gaussian.plateaus(x))
 
     def ready(self, results: Results) -> bool:
         """At least as many as a generation, whichever they are."""
@@ -62,6 +60,7 @@ class GaussianPhase(Phase):
             with np.errstate(over="ignore", invalid="ignore"):  # of values near the end of all numbers
                 values, violations = self._penalised(values, violations)
         ranking = self.gaussian.update(values, violations)
+        self.diverged = not self.gaussian.state.sd.max() < LARGEST_SD  # also if it is not a number
         self._after(results, ranking)
 
     @abstractmethod
@@ -75,7 +74,7 @@ class GaussianPhase(Phase):
         constraint before it has moved along it.
         """
         share = np.count_nonzero(violations > 0) / len(values)
-        if not np.isfinite(values + violations).all() or (self.price == 0.0 and share == 1.0):
+        if not np.isfinite(values + violations).all() or (self.price == 0.0 and share in (0.0, 1.0)):
             return values, violations
         if self.price == 0.0:
             # at first, to violate as much as the worst is worth as much as all values differ
@@ -83,11 +82,6 @@ class GaussianPhase(Phase):
         else:
             self.price *= math.exp(PRICE_PACE * (share - VIOLATED_SHARE))
         return values + self.price * violations, None
-
-    @property
-    def diverged(self) -> bool:
-        """Whether the Gaussian has grown beyond all bounds."""
-        return not self.gaussian.state.sd.max() < LARGEST_SD  # also if it is not a number
 
     def state(self) -> dict[str, Any]:
         """Its own, and the Gaussian's."""

@@ -107,8 +107,8 @@ class Memory:
         values, violations = self.values, self.violations
         if not len(values):
             return None
-        row = order.first(values, violations)
-        return row if order.key(float(values[row]), float(violations[row])) < order.WORST else None
+        row, key = order.best(values, violations)
+        return row if key < order.WORST else None
 
     def extend(
         self,

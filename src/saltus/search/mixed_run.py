@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.special import ndtr
@@ -27,27 +27,25 @@ class MixedRun(GaussianPhase):
     """One run of DX-NES-ICI with diagonal scaling, until its best integer vector stays the same."""
 
     saved = (
-        *("population", "margin", "exact", "scaling", "goal", "first_sd"),
+        *("population", "goal", "first_sd"),
         *("best", "unchanged", "trail", "price", "done"),
     )
 
     def __init__(
         self,
         domain: Domain,
-        population: int,
-        margin: float | None,
         m: FloatArray,
         sd: FloatArray | float,
         goal: Key | None = None,
-        exact: bool = False,
-        scaling: bool = True,
+        population: int | None = None,
     ) -> None:
         """From N(m, sd^2). With a goal, the run also ends when it is unlikely to get there.
 
-        Without scaling the diagonal matrix stays as it is: the core is DX-NES-IC then.
+        The population is that of the settings, unless another one is given. Without scaling the diagonal
+        matrix stays as it is: the core is DX-NES-IC then.
         """
         self.domain = domain
-        self.population, self.margin, self.exact, self.scaling = population, margin, exact, scaling
+        self.population = domain.settings.population if population is None else population
         self.goal = goal
         self.gaussian = self._gaussian(m, sd)
         self.first_sd = self.gaussian.state.sigma
@@ -58,23 +56,14 @@ class MixedRun(GaussianPhase):
         self.done = False
 
     def _gaussian(self, m: FloatArray, sd: FloatArray | float) -> MovingGaussian:
-        domain = self.domain
+        domain, settings = self.domain, self.domain.settings
         integers = integers_of(
-            domain.lattice, domain.n_continuous, self.population, self.margin, Leap(bias=True)
+            domain.lattice, domain.n_continuous, self.population, settings.margin, Leap(bias=True)
         )
-
-        def constants(population: int) -> scaled.Constants:
-            c = scaled.constants(domain.N, population, exact=self.exact)
-            return c if self.scaling else replace(c, eta_D=0.0)
-
-        return Gaussian(
-            scaled,
-            embed_scaled,
-            integers,
-            self.population,
-            constants,
-            lambda c: scaled.start(c, m, integers, sd),
-        )
+        scaling = "scaling" not in settings.without
+        constants = partial(scaled.constants, domain.N, exact=settings.exact, scaling=scaling)
+        start = partial(scaled.start, m=m, integers=integers, sd=sd)
+        return Gaussian(scaled, embed_scaled, integers, self.population, constants, start)
 
     def _prepare(self) -> None:
         self.gaussian = self._gaussian(np.zeros(self.domain.N), 1.0)
@@ -96,7 +85,7 @@ class MixedRun(GaussianPhase):
                 self.unchanged = 0
             self.best = found
         self.trail = [*self.trail[-RECENT:], self.best.value]
-        self.done = self.diverged or self._settled() or self.hopeless()
+        self.done = self._settled() or self.hopeless() or self.diverged
 
     def _settled(self) -> bool:
         if not self.domain.lattice.size:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from .._typing import FloatArray
@@ -49,14 +51,9 @@ class Polish(GaussianPhase):
     def _gaussian(self, sd: FloatArray | float, A: FloatArray | None) -> MovingGaussian:
         n = self.domain.n_continuous
         integers = Integers(n, _NO_INTEGERS, 0.5, Round())
-        return Gaussian(
-            scaled,
-            embed_scaled,
-            integers,
-            default_population(n),
-            lambda population: scaled.constants(n, population, least_rate=RATE),
-            lambda c: scaled.start(c, self.start.x[:n], integers, sd, A),
-        )
+        constants = partial(scaled.constants, n, least_rate=RATE)
+        start = partial(scaled.start, m=self.start.x[:n], integers=integers, sd=sd, A=A)
+        return Gaussian(scaled, embed_scaled, integers, default_population(n), constants, start)
 
     def _prepare(self) -> None:
         self.gaussian = self._gaussian(1.0, None)
@@ -71,8 +68,13 @@ class Polish(GaussianPhase):
         self.goal = WORST if goal is None else goal
         self.done = False
 
-    def _proposals(self, x: FloatArray) -> Proposals:
-        return self.domain.proposals(x, self.start.plateaus[None, :])
+    def propose(self) -> Proposals:
+        """The next generation, with the integers of the point."""
+        return self.domain.proposals(self.gaussian.sample(), self.start.plateaus[None, :])
+
+    def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
+        """One more pair of the same Gaussian."""
+        return self.domain.proposals(self.gaussian.extra(rng), self.start.plateaus[None, :])
 
     def accepts(self, plateaus: FloatArray) -> bool:
         """Points with the same integers."""

@@ -121,6 +121,12 @@ class Lattice:
         )
         return np.where(plateau > 0, low, -np.inf), np.where(plateau < self.last, high, np.inf)
 
+    def resolution(self, m: FloatArray, ci: FloatArray) -> FloatArray:
+        """Res: the number of thresholds in [m - CI, m + CI), along each coordinate."""
+        count = self.plateau(m + ci)
+        count -= self.plateau(m - ci)
+        return count
+
     def close(self, x: FloatArray) -> FloatArray:
         """l_close: the threshold between the two values around x, the outermost one beyond the ends."""
         between = x - self._first

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -46,6 +46,20 @@ def _whole(kind: str, name: str, value: Any) -> int:
     return whole
 
 
+Grid = FloatArray | tuple[float, float, int]  # values: sorted, or first, step and count
+
+
+class Axis(NamedTuple):
+    """A variable as a coordinate: the first Gaussian and the range in internal units, and its grids."""
+
+    middle: float
+    scale: float
+    low: float
+    high: float
+    grid: Grid = (0.0, 0.0, 0)  # of a discrete variable in the user's units ...
+    scaled: Grid = (0.0, 0.0, 0)  # ... and in the coordinate, of which `scale` is the unit
+
+
 class Variable(ABC):
     """What Space asks of a variable. Use Float, Int, Ordinal or Bool."""
 
@@ -63,8 +77,8 @@ class Variable(ABC):
     def range(self) -> tuple[float, float]:
         """Lowest and highest point at which the search may start, in the user's units."""
 
-    def grid(self) -> FloatArray | tuple[float, float, int]:
-        """The values in the user's units: sorted, or (first, step, count). Discrete variables only."""
+    def grid(self) -> Grid:
+        """The values in the user's units. Discrete variables only."""
         raise TypeError(f"{type(self).__name__} has no grid")
 
     def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
@@ -80,9 +94,23 @@ class Variable(ABC):
         low, high = (self.to_internal(v) if math.isfinite(v) else v for v in self.range())
         return low, high
 
-    def start(self, init: float | None, scale: float | None) -> tuple[float, float]:
-        """Internal mean and standard deviation of the first Gaussian; None takes the default."""
+    def axis(self, init: float | None, scale: float | None) -> Axis:
+        """The coordinate of a variable that is not fixed; None takes the default start and scale."""
         low, high = self.internal_range()
+        middle, unit = self._start(low, high, init, scale)
+        if not self.discrete:
+            return Axis(middle, unit, low, high)
+        grid: Grid = self.grid()
+        if not isinstance(grid, tuple):
+            return Axis(middle, unit, low, high, grid, np.asarray(grid / unit))
+        first, step, count = grid
+        scaled: Grid = (first / unit, step / unit, count)
+        if self.log:
+            scaled = np.asarray(np.log(first + step * np.arange(count)) / unit)
+        return Axis(middle, unit, low, high, grid, scaled)
+
+    def _start(self, low: float, high: float, init: float | None, scale: float | None) -> tuple[float, float]:
+        """Internal mean and standard deviation of the first Gaussian."""
         init = self.init if init is None else init
         scale = self.scale if scale is None else scale
         bounded = math.isfinite(low) and math.isfinite(high)

@@ -25,13 +25,6 @@ def quantile(alpha: float) -> float:
     return -float(ndtri(alpha))
 
 
-def resolution(lattice: Lattice, m: FloatArray, ci: FloatArray) -> FloatArray:
-    """Res_j: the number of thresholds in [m_j - CI_j, m_j + CI_j)."""
-    count = lattice.plateau(m + ci)
-    count -= lattice.plateau(m - ci)
-    return count
-
-
 class Treatment(Protocol):
     """A way to treat integers. It sees the integer coordinates alone: their mean m, their deviations sd.
 
@@ -88,7 +81,7 @@ class Integers:
     def resolution(self, m: FloatArray, sd: FloatArray) -> FloatArray:
         """How many thresholds the Gaussian lies on, along each integer coordinate."""
         i = self.n_continuous
-        return resolution(self.lattice, m[i:], quantile(self.alpha) * sd[i:])
+        return self.lattice.resolution(m[i:], quantile(self.alpha) * sd[i:])
 
     def overshoot(self, x: FloatArray) -> FloatArray:
         """How far each candidate lies beyond the ends of its integers' ranges, added up."""

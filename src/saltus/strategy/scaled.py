@@ -79,14 +79,16 @@ class State(NamedTuple):
         return np.asarray(rows @ rows.T)
 
 
-def constants(N: int, population: int, *, exact: bool = False, least_rate: float = LEAST_RATE) -> Constants:
-    """The recommended values for this dimension and population."""
+def constants(
+    N: int, population: int, *, exact: bool = False, scaling: bool = True, least_rate: float = LEAST_RATE
+) -> Constants:
+    """The recommended values for this dimension and population; without scaling D stays as it is."""
     pace = 3 + math.log(N)
     return Constants(
         base=dxnesic.constants(N, population, exact=exact),
         N=N,
         population=population,
-        eta_D=pace / (5 * math.sqrt(N)),
+        eta_D=pace / (5 * math.sqrt(N)) if scaling else 0.0,
         least_eta_A=least_rate * pace / N**1.5,
         refresh=1 if exact else max(1, N // 2),
     )
@@ -124,7 +126,7 @@ def start(
 
 def draw(c: Constants, rng: np.random.Generator) -> FloatArray:
     """The random half of a generation; the other half is its mirror image."""
-    return dxnesic.draw(c.base, rng)
+    return rng.standard_normal((c.population // 2, c.N))
 
 
 def sample(c: Constants, s: State, z: FloatArray) -> Population:

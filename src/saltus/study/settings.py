@@ -11,8 +11,7 @@ from typing import Any
 
 from .._checks import check_attempts, check_limits, check_seed, did_you_mean, worker_count
 from ..execution.command import OWN_NAMES, Command
-from ..optimizer import DEFAULT_STRATEGY
-from ..search import STRATEGIES, mirrored
+from ..search.settings import DEFAULT_STRATEGY, STRATEGIES, mirrored
 from ..space import Space
 from ..space.variables import Bool, Float, Int, Ordinal, Variable
 from ..strategy import default_population

@@ -26,8 +26,9 @@ from ..execution.evaluator import Evaluator
 from ..execution.processes import end_leftover
 from ..execution.progress import Progress
 from ..minimize import default_budget, stopping
-from ..optimizer import DEFAULT_STRATEGY, Optimizer
+from ..optimizer import Optimizer
 from ..result import History, Result
+from ..search.settings import DEFAULT_STRATEGY
 from ..space import Space
 from .database import Database
 from .errors import RecordError, SettingsError, StudyError
@@ -155,9 +156,9 @@ class Study:
         if not callable(fun):
             raise TypeError(f"fun must be callable, got {type(fun).__name__}")
         check_attempts(timeout, retries)
-        where = evaluating(fun, workers, executor, timeout, retries)
+        count = worker_count(workers)
+        where = evaluating(fun, count, executor, timeout, retries)
         name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
-        count = 1 if executor is not None else worker_count(workers)
         limits = Limits(default_budget(self.space) if budget is None else budget, target, max_seconds)
         bar = Progress(int(limits.budget)) if progress else None
         return self.run(where, f"python {name}", limits, workers=count, callback=callback, bar=bar)
