@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -14,7 +15,7 @@ from ._checks import as_numbers, checked_count
 from ._typing import FloatArray, Params, PerVariable
 from .order import Failure, Outcome
 from .result import Best, Candidate
-from .search import SEARCHES, Domain, Memory, Settings
+from .search import SEARCHES, Domain, Memory, Results, Settings
 from .search.batch import MOST_SLOTS, Batch, InFlight, LateResult, joined
 from .search.proposal import FOREIGN
 from .search.settings import DEFAULT_STRATEGY
@@ -235,13 +236,23 @@ class Optimizer:
             violation = None if violation is None else [violation]
         if not isinstance(candidates, Iterable):
             raise TypeError(f"tell takes what ask gave, candidates, got {type(candidates).__name__}")
-        ids = [self._pending_id(candidate) for candidate in candidates]
-        if len(set(ids)) != len(ids):
-            raise ValueError("tell takes each candidate once, got one of them twice")
+        given = self._given
+        ids, all_of_them = list(given), type(candidates) is list and _same_objects(candidates, given.values())
+        if not all_of_them:
+            ids = [self._pending_id(candidate) for candidate in candidates]
+            if len(set(ids)) != len(ids):
+                raise ValueError("tell takes each candidate once, got one of them twice")
         if not ids:
             raise ValueError("tell takes at least one candidate, got none")
         numbers, amounts, details = _parsed(values, violation, len(ids))
-        self._take(ids, numbers, amounts, {ids[i]: outcome for i, outcome in details.items()})
+        if all_of_them:
+            self._given = {}
+        else:
+            for id in ids:
+                del given[id]
+        if details:
+            self._details.update((ids[i], outcome) for i, outcome in details.items())
+        self._take(ids, numbers, amounts)
         if not self.asynchronous and self._batch is not None and not self._batch.unknown:
             self._learn()
 
@@ -254,7 +265,7 @@ class Optimizer:
                 f"candidate {candidate.id} is not pending: it was told already, "
                 "or it was not asked from this optimizer"
             )
-        return candidate.id
+        return int(candidate.id)
 
     def add(self, params: Params, value: Any, violation: Any = None, *, id: int | None = None) -> None:
         """Tell the value of a point that was not asked from this optimizer: of another program or a person.
@@ -278,16 +289,11 @@ class Optimizer:
         self._hear(result, self._search.phases, numbers)
         self._note([id], [value], [violation])
 
-    def _take(
-        self, ids: list[int], values: list[float], violations: list[float], details: Mapping[int, Outcome]
-    ) -> None:
+    def _take(self, ids: list[int], values: list[float], violations: list[float]) -> None:
         """Take the outcomes of candidates that were asked and not told."""
-        self._details.update(details)
-        for id in ids:
-            self._given.pop(id, None)
         self.evaluations += len(ids)
         batch = self._batch
-        if batch is not None and batch.slots.keys() >= set(ids):
+        if batch is not None and (not self._in_flight or batch.slots.keys() >= set(ids)):
             self._note(ids, values, violations)
             batch.tell(ids, values, violations)
         else:
@@ -311,9 +317,9 @@ class Optimizer:
         """Keep what is new, and the best; of equals the first asked: the order of telling does not matter."""
         least, winner = self._least, None
         self._news.update(zip(ids, zip(values, violations, strict=True), strict=True))
+        if not (least[0] or any(violations)) and least[1] < min(values) and math.isfinite(sum(values)):
+            return  # all are feasible, and worse than a feasible best: the common case
         for id, value, violation in zip(ids, values, violations, strict=True):
-            if not violation and least[1] < value < math.inf and not least[0]:
-                continue  # feasible, and worse than a feasible best: the common case
             own = (*order.key(value, violation), id)
             if own[0] == math.inf:
                 self.failures += 1
@@ -370,25 +376,27 @@ class Optimizer:
         for stray in sorted(self._strays, key=_id):
             search.inject(joined(batch.points, [stray]).point(0))
         self._late, self._strays = halves, []
-        self._remember(batch)
+        self._remember(results)
         self._batch = None
         search.observe(results, self._rng)
         self.generation += 1
         return True
 
-    def _remember(self, batch: Batch | None) -> None:
+    def _remember(self, results: Results | None) -> None:
         """Put what was told since the batch began into the memory."""
         news = self._news
         if not news:
             return
         ids = sorted(news)
-        if batch is None or self.asynchronous or self._elsewhere:
+        details = {}
+        if self._details:
+            details = {row: self._details[id] for row, id in enumerate(ids) if id in self._details}
+        if results is None or self.asynchronous or self._elsewhere:
             x = np.array([self._numbers_of(id) for id in ids])
-            values, violations = ([news[id][i] for id in ids] for i in (0, 1))
+            values, violations = zip(*map(news.__getitem__, ids), strict=True)
+            self.memory.extend(ids, x, values, violations, details)
         else:
-            x, values, violations = self._points.x, batch.values, batch.violations
-        details = {row: self._details[id] for row, id in enumerate(ids) if id in self._details}
-        self.memory.extend(ids, x, values, violations, details)
+            self.memory.extend(ids, self._points.x, results.values, results.violations, details)
         self._news, self._elsewhere, self._details = {}, {}, {}
 
     def replay(self, asked: Mapping[int, int], told: Mapping[int, tuple[Outcome, Params | None]]) -> bool:
@@ -413,7 +421,10 @@ class Optimizer:
             outcome, params = told[id]
             (value,), (violation,), details = _parsed([outcome], None, 1)
             if id in batch.slots or id in self._in_flight:
-                self._take([id], [value], [violation], {id: outcome} if details else {})
+                if details:
+                    self._details[id] = outcome
+                self._given.pop(id, None)
+                self._take([id], [value], [violation])
             elif params is not None:
                 self._add(id, self._encoding.numbers_of(params), value, violation, details.get(0))
         return self.settle()
@@ -629,6 +640,10 @@ def _parsed(values: Any, violation: Any, count: int) -> tuple[list[float], list[
     if violation is None:
         return numbers, [0.0] * count, details
     return numbers, [max(v, 0.0) for v in as_numbers("violation", violation, count)], details
+
+
+def _same_objects(some: Collection[object], others: Collection[object]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def _id(result: LateResult) -> int:

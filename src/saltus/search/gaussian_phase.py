@@ -12,7 +12,6 @@ from .._typing import FloatArray
 from ..strategy import MovingGaussian, Ranking
 from .phase import Phase
 from .proposal import Domain, Proposals, Results
-from .stopping import LARGEST_SD
 
 VIOLATED_SHARE = 0.7  # of a generation: the price of a violation rises above this, and falls below, ...
 PRICE_PACE = 0.3  # ... by this much for each generation, in logarithms
@@ -24,7 +23,6 @@ class GaussianPhase(Phase):
     priced: ClassVar[bool] = True  # whether violations have a price in units of the value
     gaussian: MovingGaussian
     price: float = 0.0  # of a violation, once there was one
-    diverged: bool = False  # whether the Gaussian has grown beyond all bounds
 
     def draw(self, rng: np.random.Generator) -> None:
         """The random half of the next generation."""
@@ -60,7 +58,6 @@ class GaussianPhase(Phase):
             with np.errstate(over="ignore", invalid="ignore"):  # of values near the end of all numbers
                 values, violations = self._penalised(values, violations)
         ranking = self.gaussian.update(values, violations)
-        self.diverged = not self.gaussian.state.sd.max() < LARGEST_SD  # also if it is not a number
         self._after(results, ranking)
 
     @abstractmethod

@@ -14,6 +14,7 @@ from ..strategy import Gaussian, GaussianState, Leap, MovingGaussian, Ranking, i
 from ..strategy.late import embed_scaled
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Results
+from .stopping import LARGEST_SD
 
 STILL = 5  # generations without a new integer vector, at least ...
 STILL_PER_VARIABLE = 5  # ... and so many evaluations for each variable besides, unless the Gaussian is sure
@@ -26,6 +27,7 @@ HOPE = 10.0  # ... and how many times that gain a run may be away from its goal
 class MixedRun(GaussianPhase):
     """One run of DX-NES-ICI with diagonal scaling, until its best integer vector stays the same."""
 
+    diverged: bool = False  # whether the Gaussian has grown beyond all bounds
     saved = (
         *("population", "goal", "first_sd"),
         *("best", "unchanged", "trail", "price", "done"),
@@ -85,6 +87,7 @@ class MixedRun(GaussianPhase):
                 self.unchanged = 0
             self.best = found
         self.trail = [*self.trail[-RECENT:], self.best.value]
+        self.diverged = not self.gaussian.state.sd.max() < LARGEST_SD  # also if it is not a number
         self.done = self._settled() or self.hopeless() or self.diverged
 
     def _settled(self) -> bool:

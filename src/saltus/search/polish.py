@@ -13,7 +13,7 @@ from ..strategy import Gaussian, Integers, MovingGaussian, Ranking, Round, defau
 from ..strategy.late import embed_scaled
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Evaluated, Proposals, Results
-from .stopping import SAME_VALUE, SMALLEST_SD
+from .stopping import LARGEST_SD, SAME_VALUE, SMALLEST_SD
 
 RATE = 0.45  # least learning rate of A: larger than in a mixed run, there are fewer variables
 RECENT = 5  # generations over which the recent gain is measured
@@ -87,7 +87,7 @@ class Polish(GaussianPhase):
         self.generations += 1
         self.trail = [*self.trail[-2 * RECENT :], self.best.value]
         self.bests = [*self.bests[1 - self.window :], found.value]
-        self.done = self.diverged or self._finished()
+        self.done = not self.gaussian.state.sd.max() < LARGEST_SD or self._finished()
 
     def _finished(self) -> bool:
         if self.gaussian.state.sd.max() < SMALLEST_SD:

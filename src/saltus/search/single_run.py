@@ -43,9 +43,9 @@ class SingleRun(GaussianPhase):
 
     def _after(self, results: Results, ranking: Ranking) -> None:
         found = results.point(int(ranking.order[0]))
-        if found.key < self.best.key:
+        log, self.log = self.log, self.log.after(found)
+        if self.log.best is not log.best:
             self.best = found
-        self.log = self.log.after(found)
         self.stop = stop_reason(self.log, self.gaussian.state, self.gaussian.integers)
 
 

@@ -60,6 +60,9 @@ SAME_VALUE = 1e-13
 PATIENCE_WHILE_WIDE = 4
 
 
+_EPS = float(np.finfo(float).eps)
+
+
 class RunLog(NamedTuple):
     """What the stopping rules remember of a run."""
 
@@ -115,7 +118,7 @@ def stop_reason(log: RunLog, gaussian: GaussianState, integers: Integers) -> Sto
     if not sd.max() < LARGEST_SD:
         return Stop.DIVERGED
     n = integers.n_continuous
-    still = sd[:n] <= SMALLEST_SD + np.finfo(float).eps * np.abs(gaussian.m[:n])
+    still = sd[:n] <= SMALLEST_SD + _EPS * np.abs(gaussian.m[:n])
     if not still.all():
         return None
     if not integers.lattice.size:
