@@ -1,7 +1,5 @@
 """Pictures of a result (needs matplotlib: `pip install saltus[plot]`)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Each problem is a function to minimise, its space and its best value. The paper'
 or one row a point and give all values at once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The command `saltus`: what it understands, and how it ends."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -1,7 +1,5 @@
 """Ask and tell, for people who evaluate by hand or in a laboratory."""
 
-from __future__ import annotations
-
 import argparse
 import math
 

@@ -1,7 +1,5 @@
 """Run a study."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from dataclasses import replace

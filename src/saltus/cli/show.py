@@ -1,7 +1,5 @@
 """The state of a study, for people and for scripts."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -1,7 +1,5 @@
 """From what stands on the command line to a study."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ..study import RecordError, SettingsError, Study

@@ -4,8 +4,6 @@ The result is the last line of standard output that is not empty: a number, a JS
 perhaps `constraints`, or the name of a JSON file that holds such an object.
 """
 
-from __future__ import annotations
-
 import difflib
 import errno
 import json

@@ -1,7 +1,5 @@
 """Processes: started, told apart, and ended together with all that they started."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

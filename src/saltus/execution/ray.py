@@ -1,7 +1,5 @@
 """Executors for `minimize` and `Study.optimize`, where a library has none of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from functools import partial

@@ -1,7 +1,5 @@
 """Optuna's distributions as a space, and its parameter values as those of the space."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Axes: from numbers to a share of a chart's side, and the few round numbers beside it."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The charts of the page."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

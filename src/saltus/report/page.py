@@ -1,7 +1,5 @@
 """The page around the charts."""
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Iterable

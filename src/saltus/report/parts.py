@@ -1,7 +1,5 @@
 """Pieces that the page is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from .plot import NARROW, WIDE, Size

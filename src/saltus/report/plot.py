@@ -1,7 +1,5 @@
 """A chart as SVG: one plotting area, its axes, and marks in it. Colours come from the page's style."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 

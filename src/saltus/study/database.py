@@ -5,8 +5,6 @@ nothing. Outcomes are also forced to the disk at once; those that took less than
 long, and be paid again when the power fails. Each row has a checksum: damage is never taken for data.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

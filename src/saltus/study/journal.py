@@ -5,8 +5,6 @@ transaction of the `Database`. So a process that is killed at any moment leaves 
 search goes on.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import time

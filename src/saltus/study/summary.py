@@ -1,7 +1,5 @@
 """The state of a study at a glance."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """What a record holds, row by row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
