@@ -34,10 +34,7 @@ def run(options: argparse.Namespace) -> int:
     study = opened_or_created(file, options.db, workers)
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
     say(f"{study.head.name}: {size}, record {study.path}")
-    objective, before = described(file), study.last_objective()
-    if before not in (None, objective):
-        say(f"note: the objective was {before} before; values on record are kept")
-    result = study.run(where, objective, limits, workers=workers, bar=progress(budget), say=say)
+    result = study.run(where, described(file), limits, workers=workers, bar=progress(budget), say=say)
     summary = study.summary()
     print(as_json(summary) if options.json else as_text(summary))
     if not options.json:

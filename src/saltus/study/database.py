@@ -28,7 +28,7 @@ from .schema import APPLICATION, SCHEMA, VERSION
 from .trial import Head, Session, Snapshot, Trial
 
 SYNC_INTERVAL = 0.05  # seconds
-_COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `process` and `point`
+_COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `point`
 _ADVICE = {  # what to do about a message of SQLite; the first that fits
     "full": "the disk is full; what was recorded before is safe: make room and continue",
     "read-?only": "it cannot be written; what was recorded before is safe: make it writable and continue",
@@ -147,32 +147,21 @@ class Database:
     def put(self, trials: Iterable[Trial]) -> None:
         """Write what is known about trials now, over what was known before.
 
-        An outcome that took long is forced to the disk at once; others may wait a moment.
+        An outcome that took long is forced to the disk at once; others may wait a moment, and that an
+        evaluation is running may be lost.
         """
         rows = list(trials)
-        dear = any(t.seconds is None or t.seconds >= SYNC_INTERVAL for t in rows)
-        with self._writing(sync=dear or time.monotonic() - self._synced >= SYNC_INTERVAL):
+        over = [t for t in rows if t.status != "running"]
+        dear = any(t.seconds is None or t.seconds >= SYNC_INTERVAL for t in over)
+        late = time.monotonic() - self._synced >= SYNC_INTERVAL
+        with self._writing(sync=dear or (late and bool(over))):
             for trial in rows:
                 _insert(self._db, "trials", _trial_row(trial))
 
-    def put_running(self, trial: Trial, process: str | None) -> None:
-        """Write that a process (see `processes.identity`) began to evaluate a trial."""
+    def put_session(self, number: int, session: Session) -> None:
+        """Write what is known about a process that runs the study: when it begins, and when it has ended."""
         with self._writing():
-            _insert(self._db, "trials", _trial_row(trial, process))
-
-    def begin_session(self, session: Session, objective: str) -> int:
-        """Write that a process begins to run the study; the number of the session comes back."""
-        with self._writing():
-            (number,) = self._db.execute("SELECT coalesce(max(id) + 1, 0) FROM sessions").fetchone()
-            _insert(self._db, "sessions", (number, *astuple(session), objective))
-        return int(number)
-
-    def end_session(self, number: int, ended: float, stop: str) -> None:
-        """Write when and why a session ended."""
-        with self._writing():
-            ((_, *fields, objective),) = self._rows("sessions", "WHERE id = ?", number)
-            session = replace(Session(*fields), ended=ended, stop=stop)
-            _insert(self._db, "sessions", (number, *astuple(session), objective))
+            _insert(self._db, "sessions", (number, *astuple(session)))
 
     # reading
 
@@ -188,11 +177,6 @@ class Database:
         if not rows:
             raise self._damaged(f"trial {id} is missing")
         return self._trial(rows[0])
-
-    def process(self, id: int) -> str | None:
-        """The process that evaluates a trial, while it is running."""
-        rows = self._rows("trials", "WHERE id = ?", id)
-        return rows[0][-2] if rows else None
 
     def find(self, params: Params) -> Trial | None:
         """The last trial with exactly these values that is no repeat itself, or None."""
@@ -237,12 +221,7 @@ class Database:
     def sessions(self) -> list[Session]:
         """The processes that ran the study, oldest first."""
         with self._understanding("sessions"):
-            return [Session(*row[1:-1]) for row in self._rows("sessions", "ORDER BY id")]
-
-    def last_objective(self) -> str | None:
-        """What the last session evaluated."""
-        rows = self._rows("sessions", "ORDER BY id DESC LIMIT 1")
-        return str(rows[0][-1]) if rows else None
+            return [Session(*row[1:]) for row in self._rows("sessions", "ORDER BY id")]
 
     def _only_row(self, table: str) -> tuple[Any, ...]:
         """The row of a table that has one, without its id."""
@@ -267,7 +246,7 @@ class Database:
 
     def _trial(self, row: tuple[Any, ...]) -> Trial:
         with self._understanding("trials"):
-            id, generation, params, status, value, violation, constraints, failure, *rest = row[:-2]
+            id, generation, params, status, value, violation, constraints, failure, *rest = row[:-1]
             amounts = None
             if constraints is not None:
                 given = json.loads(constraints).items()
@@ -338,14 +317,14 @@ def _checksum(values: Sequence[Any]) -> int:
     return zlib.crc32(json.dumps(plain).encode("ascii"))
 
 
-def _trial_row(trial: Trial, process: str | None = None) -> tuple[Any, ...]:
+def _trial_row(trial: Trial) -> tuple[Any, ...]:
     row = {name: getattr(trial, name) for name in _COLUMNS}
     row["params"] = text = _json(trial.params)
     if trial.constraints is not None:
         row["constraints"] = _json({name: _written(c) for name, c in trial.constraints.items()})
     if trial.failure is not None:
         row["failure"] = trial.failure.name
-    return (*row.values(), process, _hash(text))
+    return (*row.values(), _hash(text))
 
 
 def _json(value: Any) -> str:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -34,7 +35,7 @@ from .errors import RecordError, SettingsError, StudyError
 from .interrupts import interruptible
 from .journal import Journal, remember, reset
 from .lock import is_held, locked
-from .summary import Summary, history_rows, sign_of, summarise
+from .summary import Summary, history_rows, summarise
 from .trial import Head, Session, Snapshot, Trial
 
 PATIENCE = 10.0  # seconds that short work on a record waits for its turn
@@ -188,7 +189,7 @@ class Study:
             database, optimizer = stack.enter_context(self._writing())
             if bar is not None:
                 stack.enter_context(bar)
-            for line in _tidy(database, optimizer):
+            for line in _tidy(database, optimizer, objective):
                 say(line)
             journal = Journal(database, optimizer)
             driver = Driver(optimizer, journal, limits, maximize=self.maximize, on_error="infeasible")
@@ -224,11 +225,10 @@ class Study:
         with self._writing(PATIENCE) as (database, optimizer):
             journal = Journal(database, optimizer)
             out: list[Trial] = []
-            sign = sign_of(self.head.direction)
+            driver = Driver(optimizer, journal, Limits(budget=1), maximize=self.maximize)  # only to tell
             while count is None or len(out) < count:
                 for candidate in filter(journal.knows, optimizer.pending):
-                    result = journal.answer(candidate).result
-                    optimizer.tell(candidate, sign * result.value, result.violation)
+                    driver.tell(candidate, journal.answer(candidate))
                 if journal.stop is not None and not optimizer.pending:
                     break
                 new = optimizer.ask(None if count is None else count - len(out))
@@ -285,11 +285,6 @@ class Study:
         with self._reading() as database:
             yield from database.snapshots()
 
-    def last_objective(self) -> str | None:
-        """What the last session evaluated, as a phrase."""
-        with self._reading() as database:
-            return database.last_objective()
-
     def summary(self) -> Summary:
         """The state of the study, from its whole record."""
         with self._reading() as database:
@@ -323,8 +318,9 @@ def _session(
     database: Database, journal: Journal, workers: int, objective: str
 ) -> Iterator[Callable[[str], None]]:
     """On record as long as it lasts; what is given to it is why it ended."""
-    session = Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None)
-    number = database.begin_session(session, objective)
+    number = len(database.sessions())
+    session = Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None, objective)
+    database.put_session(number, session)
     reasons: list[str] = []
     try:
         yield reasons.append
@@ -334,17 +330,18 @@ def _session(
     finally:
         with suppress(RecordError):  # that it cannot be written is known by then
             journal.close()
-            database.end_session(number, time.time(), reasons[0])
+            database.put_session(number, replace(session, ended=time.time(), stop=reasons[0]))
 
 
-def _tidy(database: Database, optimizer: Optimizer) -> list[str]:
-    """End and take back what a session that died left running; say what was done."""
+def _tidy(database: Database, optimizer: Optimizer, objective: str) -> Iterator[str]:
+    """End and take back what a session that died left running; say what was done, and what is new."""
+    for session in database.sessions()[-1:]:
+        if session.objective != objective:
+            yield f"note: the objective was {session.objective} before; values on record are kept"
     left = [t for c in optimizer.pending if (t := database.trial(c.id)).status == "running"]
-    ended = [trial.id for trial in left if end_leftover(database.process(trial.id))]
-    lines = []
+    ended = [trial.id for trial in left if end_leftover(trial.process)]
     if left:
         database.put(map(reset, left))
-        lines.append(f"the last session died with {len(left)} evaluations running; they are done again")
+        yield f"the last session died with {len(left)} evaluations running; they are done again"
     if ended:
-        lines.append(f"ended what it had left running: trials {', '.join(map(str, ended))}")
-    return lines
+        yield f"ended what it had left running: trials {', '.join(map(str, ended))}"

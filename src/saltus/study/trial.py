@@ -51,6 +51,7 @@ class Trial:
         worker: which worker evaluated it, from 0.
         started: when the evaluation began, in seconds since 1970.
         seconds: how long it took, all attempts together.
+        process: the process that evaluates it, while it is running (see `processes.identity`).
     """
 
     id: int
@@ -69,6 +70,7 @@ class Trial:
     worker: int | None = None
     started: float | None = None
     seconds: float | None = None
+    process: str | None = None
 
     @property
     def evaluated(self) -> bool:
@@ -102,7 +104,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One process that ran the study: from when to when, and where.
+    """One process that ran the study: from when to when, where, and what it evaluated.
 
     `stop` is the name of a `Stop`, or the error that ended it; None: it was killed, or runs.
     """
@@ -113,6 +115,7 @@ class Session:
     pid: int
     workers: int
     stop: str | None
+    objective: str
 
     @property
     def why(self) -> str | None:
