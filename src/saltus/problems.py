@@ -49,19 +49,21 @@ def n_int_tablet(N: int) -> Problem:
 
 def reversed_ellipsoid_int(N: int) -> Problem:
     """An ellipsoid of condition 10^6 whose stiff axes are the continuous variables."""
-    return _ellipsoid("ReversedEllipsoidInt", np.roll(_ellipsoid_axes(N), N // 2))
+    return _ellipsoid("ReversedEllipsoidInt", N, shift=N // 2)
 
 
 def ellipsoid_int(N: int) -> Problem:
     """An ellipsoid of condition 10^6 whose stiff axes are the integers."""
-    return _ellipsoid("EllipsoidInt", _ellipsoid_axes(N))
+    return _ellipsoid("EllipsoidInt", N)
 
 
-def _ellipsoid(name: str, axes: FloatArray) -> Problem:
+def _ellipsoid(name: str, N: int, shift: int = 0) -> Problem:
+    axes = np.roll(1000.0 ** (np.arange(N) / (N - 1)), shift)
+
     def fun(x: FloatArray) -> Any:
         return ((axes * x) ** 2).sum(-1)
 
-    return Problem(name, fun, _half_integers(len(axes)), 0.0)
+    return Problem(name, fun, _half_integers(N), 0.0)
 
 
 def sphere_one_max(N: int) -> Problem:
@@ -74,10 +76,6 @@ def sphere_one_max(N: int) -> Problem:
 
 
 PAPER = (n_int_tablet, reversed_ellipsoid_int, ellipsoid_int, sphere_one_max)
-
-
-def _ellipsoid_axes(N: int) -> FloatArray:
-    return np.asarray(1000.0 ** (np.arange(N) / (N - 1)))
 
 
 def pressure_vessel() -> Problem:

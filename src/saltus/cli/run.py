@@ -8,7 +8,7 @@ from .._checks import worker_count
 from ..execution.driver import Limits
 from ..minimize import default_budget
 from ..search.stopping import Stop
-from ..study import SettingsError
+from ..study.errors import blaming
 from ..study.objective import described, evaluating
 from ..study.settings import StudyFile
 from .codes import DONE, INTERRUPTED, TROUBLE
@@ -24,12 +24,10 @@ def run(options: argparse.Namespace) -> int:
     file = StudyFile.read(options.study)
     given = {key: getattr(options, key) for key in ("workers", "budget") if getattr(options, key) is not None}
     settings = replace(file.study, **given)
-    try:  # the file was checked: what is wrong now is an option
+    with blaming("--"):  # the file was checked: what is wrong now is an option
         budget = default_budget(file.space) if settings.budget is None else settings.budget
         limits = Limits(budget, settings.target, settings.max_seconds)
         workers = worker_count(settings.workers)
-    except ValueError as error:
-        raise SettingsError(f"--{error}") from None
     where = evaluating(file, workers, record_of(options.study, options.db))
     study = opened_or_created(file, options.db, workers)
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ..study import RecordError, SettingsError, Study
 from ..study.database import Database
+from ..study.errors import blaming
 from ..study.settings import StudyFile
 
 _OF_THE_SEARCH = ("strategy", "direction", "noisy", "seed", "population")  # keys of [study] that make it
@@ -50,9 +51,8 @@ def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
     given = {key: getattr(file.study, key) for key in _OF_THE_SEARCH}
     given["population"] = file.population(workers)
     try:
-        return Study.create(path, file.space, name=name, **given)
-    except ValueError as error:
-        raise SettingsError(f"{file.path}: [study] {error}") from error
+        with blaming(f"{file.path}: [study] "):
+            return Study.create(path, file.space, name=name, **given)
     except RecordError:
         if Database.is_made(path):  # by another process, meanwhile
             return opened_or_created(file, db, workers)

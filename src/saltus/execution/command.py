@@ -90,7 +90,7 @@ class Command:
         ['sim', '--r=0.5', '{r}']
         """
         values = {"study_dir": str(self.folder), "trial": str(trial)}
-        values |= {name: as_argument(value) for name, value in params.items()}
+        values |= {name: json.dumps(value) for name, value in params.items()}  # all digits; true and false
 
         def fill(match: re.Match[str]) -> str:
             if match.group(1) is not None:
@@ -99,11 +99,6 @@ class Command:
             return values.get(match.group(2), match.group(0))
 
         return [_PLACEHOLDER.sub(fill, argument) for argument in self.arguments]
-
-
-def as_argument(value: Any) -> str:
-    """A value as text, as JSON writes it: all digits, switches as true and false."""
-    return json.dumps(value)
 
 
 class CommandWorker:
