@@ -71,8 +71,7 @@ def _check_fit(file: StudyFile, study: Study) -> None:
 
 
 def _difference(file: StudyFile, study: Study) -> str:
-    now = dict(zip(file.space.names or (), file.space.variables, strict=True))
-    then = dict(zip(study.space.names or (), study.space.variables, strict=True))
+    now, then = (dict(zip(s.keys, s.variables, strict=True)) for s in (file.space, study.space))
     for name in [*then, *now]:
         if now.get(name) != then.get(name):
             return f"{name!r} was {then.get(name, 'not there')} and is {now.get(name, 'not there')}"

@@ -10,6 +10,7 @@ smaller number counts, for all processes; trials of the other are told as points
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -87,8 +88,7 @@ class Replay:
         self._make, self._seed = make, seed
         self._records: dict[int, TrialRecord] = {}
         self._of_batch: dict[int, list[int]] = {}
-        self._origins: dict[int, BatchOrigin] = {}
-        self._next: dict[int | None, int] = {}  # the batch that follows each
+        self._next: dict[int | None, tuple[int, BatchOrigin]] = {}  # the batch that follows each
         self._ended: dict[int, Ended] = {}
         self._begin()
 
@@ -128,10 +128,9 @@ class Replay:
 
     def _add(self, batch: int, origin: BatchOrigin) -> None:
         """A batch that may follow another: of several, the first."""
-        known = self._next.get(origin.before)
-        if known is None or batch < known:
-            self._origins[batch] = origin
-            self._next[origin.before] = batch
+        known, _ = self._next.get(origin.before, (math.inf, None))
+        if batch < known:
+            self._next[origin.before] = batch, origin
             self._overtaken |= known in self._path
 
     def end(self, number: int, ended: Ended) -> None:
@@ -147,12 +146,12 @@ class Replay:
         self._follow()
         origin = None
         if self._batch is None or self._enough(self._asked, self._fresh):
-            seed = self._origins[self._path[0]].seed if self._path else self._seed
+            seed = self._next[None][1].seed if self._path else self._seed
             origin = BatchOrigin(self._batch, tuple(sorted(self._asked)), tuple(sorted(self._fresh)), seed)
             self._add(number, origin)
             self._go_on(number, origin)
             # a batch that was earlier may be known, and not yet what it is made of
-            self._overtaken = self._next[origin.before] != number
+            self._overtaken = self._next[origin.before][0] != number
         batch = self._path[-1]
         candidate = self._optimizer.ask_as(number, wish(batch))
         record = TrialRecord(self.name, number, batch, candidate.slot, origin)
@@ -163,8 +162,8 @@ class Replay:
         """Go along the chain as far as it is known."""
         if self._overtaken:  # somebody was earlier: what we have learnt since is void
             self._begin()
-        while (batch := self._next.get(self._batch)) is not None:
-            origin = self._origins[batch]
+        while self._batch in self._next:
+            batch, origin = self._next[self._batch]
             if not (self._ended.keys() >= set(origin.told) and self._records.keys() >= set(origin.asked)):
                 return  # a database may show the first trial of a batch before it shows what it is made of
             if self._path and not self._enough(origin.asked, origin.told):

@@ -106,10 +106,9 @@ def _best_point(summary: Summary) -> str:
             f"No feasible point has been found. Trial {best.id} violates least: "
             f"value {number(best.value)}, violated by {number(best.violation)}."
         )
-    values = [parameter(space, best, i) for i in range(len(space))]
     rows = [
-        (text(key), text(value), text(domain(variable)))
-        for key, value, variable in zip(space.keys, values, space.variables, strict=True)
+        (text(space.keys[i]), text(parameter(space, best, i)), text(domain(variable)))
+        for i, variable in enumerate(space.variables)
     ]
     tables = [table("Best point", ["variable", "best", "domain"], rows, numeric=[1])]
     if best is not None and best.constraints:
@@ -230,32 +229,29 @@ def _timing(digest: Digest) -> str:
         return paragraph("No evaluation has been timed yet.")
     rate = 3600 * len(digest.ids) / digest.wall if digest.wall > 0 else None
     hourly = NOTHING if rate is None else f"{rate:.3g}" if rate < 99.95 else f"{rate:,.0f}"
-    head = ["timed", "median", "mean", "longest", "workers busy", "evaluations per hour"]
-    row = [
-        count(len(seconds)),
-        duration(statistics.median(seconds)),
-        duration(sum(seconds) / len(seconds)),
-        duration(max(seconds)),
-        NOTHING if digest.busy is None else percent(digest.busy),
-        hourly,
-    ]
+    row = {
+        "timed": count(len(seconds)),
+        "median": duration(statistics.median(seconds)),
+        "mean": duration(sum(seconds) / len(seconds)),
+        "longest": duration(max(seconds)),
+        "workers busy": NOTHING if digest.busy is None else percent(digest.busy),
+        "evaluations per hour": hourly,
+    }
     chart = figure(lambda size: charts.timing(digest, size))
-    return chart + "\n" + table("Timing", head, [row], numeric=range(len(head)))
+    return chart + "\n" + table("Timing", [*row], [[*row.values()]], numeric=range(len(row)))
 
 
 def _best_evaluations(summary: Summary, digest: Digest, shown: range) -> str:
     if not digest.best:
         return paragraph("No evaluation has given a value yet.")
     space = summary.space
-    head = ["trial", "value", "violated by", *(clipped(space.keys[i], 40) for i in shown)]
+    head = ["trial", "value", *(["violated by"] * digest.constrained)]
+    head += [clipped(space.keys[i], 40) for i in shown]
     rows = []
     for trial in digest.best:
-        violation = number(trial.violation or None)
+        violation = [number(trial.violation or None)] * digest.constrained
         params = [text(parameter(space, trial, i)) for i in shown]
-        rows.append([str(trial.id), number(trial.value), violation, *params])
-    if not digest.constrained:
-        for row in [head, *rows]:
-            del row[2]
+        rows.append([str(trial.id), number(trial.value), *violation, *params])
     return _left_out(summary, shown) + table("Best evaluations", head, rows, numeric=range(len(head)))
 
 
