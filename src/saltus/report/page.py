@@ -1,9 +1,10 @@
-"""The page around the charts."""
+"""What stands on the page around the charts; `page.html` and `style.css` are what it stands in."""
 
 import statistics
 import time
 from collections.abc import Iterable
 from importlib import resources
+from string import Template
 
 from .._version import __version__
 from ..study.summary import Summary
@@ -16,7 +17,6 @@ from .plot import NARROW
 from .words import NOTHING, clipped, count, date, domain, duration, listed, number, parameter, percent, text
 
 MOST_VARIABLES = 60
-_SAFETY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def render(
@@ -27,7 +27,6 @@ def render(
     `now` is the date on the page, in seconds since 1970.
     """
     digest = gather(summary, trials, snapshots)
-    style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
     shown = range(min(len(summary.space), MOST_VARIABLES))
     body = [
         _header(summary, digest),
@@ -42,14 +41,11 @@ def render(
         "</main>",
         _foot(summary, time.time() if now is None else now),
     ]
-    head = (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_SAFETY}">\n'
-        f'<link rel="icon" href="data:,">\n<title>{text(clipped(summary.name, 120))}: study report</title>\n'
-        f"<style>\n{style}</style>\n</head>\n"
+    files = resources.files(__package__)
+    page, style = (files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "style.css"))
+    return Template(page).substitute(
+        title=text(clipped(summary.name, 120)), style=style, body="\n".join(body)
     )
-    return head + "<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
 
 
 def _header(summary: Summary, digest: Digest) -> str:

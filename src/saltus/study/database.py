@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, fields, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,10 @@ from .._version import __version__
 from ..order import Failure
 from ..space import Space
 from .errors import RecordError
-from .schema import APPLICATION, SCHEMA, VERSION
 from .trial import Head, Session, Snapshot, Trial
 
+APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
+VERSION = 2  # of schema.sql; 1 was that of Saltus 0.1: constraints without names, no kind of failure
 SYNC_INTERVAL = 0.05  # seconds
 _COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `point`
 _ADVICE = {  # what to do about a message of SQLite; the first that fits
@@ -76,7 +78,8 @@ class Database:
         db = _connected(path, write=True)
         with _explained(path), closing(db), db:
             db.execute("BEGIN IMMEDIATE")
-            for statement in SCHEMA.split(";\n"):
+            schema = files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
+            for statement in schema.split(";\n"):
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {VERSION}")
