@@ -118,10 +118,8 @@ def _best_point(summary: Summary) -> str:
 
 
 def _convergence(summary: Summary, digest: Digest) -> str:
-    if not digest.ids:
-        return paragraph("No evaluation yet.")
-    if not len(digest.values):
-        return paragraph("No evaluation has given a value.")
+    if not digest.values:
+        return paragraph("No evaluation has given a value." if digest.ids else "No evaluation yet.")
     y = charts.value_axis(digest)
     done = [t for _, t in digest.points if t.status == "done" and t.value is not None]
     signs = key(
