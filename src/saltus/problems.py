@@ -18,7 +18,18 @@ from .space.variables import Float, Int, Ordinal
 
 @dataclass(frozen=True)
 class Problem:
-    """A function, the space it is defined on and the best value known for it."""
+    """A function to minimise, the space that it is defined on and the best value known for it.
+
+    Attributes:
+        name: as in the literature.
+        fun: takes a point of the space, and returns a value, or a value and constraints: as for `minimize`.
+        space: the variables.
+        best: the best feasible value known.
+
+    >>> problem = gear_train()
+    >>> math.isclose(problem.fun({"a": 16, "b": 19, "c": 43, "d": 49}), problem.best, rel_tol=1e-6)
+    True
+    """
 
     name: str
     fun: Callable[[Any], Any]
@@ -26,7 +37,7 @@ class Problem:
     best: float
 
     def start(self, rng: np.random.Generator) -> FloatArray:
-        """The paper's first mean: uniform in [1, 3], and 0.5 for switches."""
+        """The paper's first mean, one number for each variable: uniform in [1, 3], and 0.5 for switches."""
         switches = [isinstance(v, Int) and v.high - v.low == 1 for v in self.space.variables]
         return np.where(switches, 0.5, rng.uniform(1.0, 3.0, len(self.space)))
 

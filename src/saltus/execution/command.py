@@ -31,8 +31,7 @@ GRACE = 2.0  # seconds between the request to end and the end
 _TAIL = 1024 * 1024  # bytes of output that are looked at
 _LONGEST_VARIABLE = 100_000  # characters that an environment variable can hold everywhere
 _PLACEHOLDER = re.compile(r"\{\{([^{}]+)\}\}|\{([^{}]*)\}")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
-_NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([ed][+-]?\d+)?|nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _NOT_ITS_FAULT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC)
 _LARGEST_FILE = 10 * 1024 * 1024
 
@@ -214,8 +213,6 @@ def from_line(line: str, folder: Path) -> Outcome:
     """
     if _NUMBER.fullmatch(line):
         return checked_outcome(float(re.sub("[dD]", "e", line)))  # Fortran writes 1.0D+03
-    if _NO_NUMBER.fullmatch(line):
-        return checked_outcome(float(line))
     if line.startswith("{"):
         return from_json(line, "the last line")
     if line.endswith(".json"):

@@ -10,7 +10,7 @@ class Progress(AbstractContextManager["Progress"]):
     """A tqdm bar of evaluations with the best value and the restarts; no bar without a total."""
 
     def __init__(self, total: int | None) -> None:
-        """Open the bar."""
+        """Open the bar, for so many evaluations in all; with None, nothing is ever shown."""
         self._bar: Any = None
         if total is not None:
             try:
@@ -20,7 +20,7 @@ class Progress(AbstractContextManager["Progress"]):
             self._bar = tqdm(total=total, unit="eval", dynamic_ncols=True)
 
     def step(self, evaluations: int, optimizer: Optimizer, sign: float) -> None:
-        """There are so many evaluations now."""
+        """Show that there are so many evaluations now; `sign` turns values back if they are maximised."""
         if self._bar is None:
             return
         with suppress(OSError):  # a terminal that was closed does not end the search

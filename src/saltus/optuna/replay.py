@@ -13,6 +13,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from ..optimizer import Optimizer
@@ -196,13 +197,9 @@ def as_ranges(numbers: Iterable[int]) -> str:
     >>> as_ranges([1, 2, 3, 7, 9, 10])
     '1-3,7,9-10'
     """
-    ranges: list[list[int]] = []
-    for number in sorted(numbers):
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+    places = enumerate(sorted(numbers))  # along a range, a number is as far from its place as the one before
+    ranges = ([n for _, n in run] for _, run in groupby(places, key=lambda place: place[1] - place[0]))
+    return ",".join(str(first) if not rest else f"{first}-{rest[-1]}" for first, *rest in ranges)
 
 
 def from_ranges(text: str) -> list[int]:

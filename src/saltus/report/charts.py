@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from ..space import Space
 from ..space.variables import Bool, Variable
 from ..study.summary import Summary
 from ..study.trial import Snapshot
@@ -113,11 +114,9 @@ def _means(run: Sequence[tuple[int, Snapshot]], i: int, log: bool) -> list[tuple
 
 def _plateaus(kind: Variable) -> list[tuple[float, str, float, float]]:
     """Each value of a discrete variable: value, label, lower and upper edge; none if there are too many."""
-    if not kind.discrete:
+    if Space([kind]).count_points() > MOST_PLATEAUS:
         return []
     grid = kind.grid()
-    if (grid[2] if isinstance(grid, tuple) else len(grid)) > MOST_PLATEAUS:
-        return []
     if isinstance(grid, tuple):
         first, step, n = grid
         values = [first + k * step for k in range(n)]
@@ -145,9 +144,8 @@ def _variable_axis(kind: Variable, tried: list[float], means: list[float]) -> Ax
     if not bounded or kind.fixed:
         return around
     whole = axis(low, high, scale, margin=0.0 if kind.discrete else 0.04)
-    few = kind.discrete and bool(_plateaus(kind))
     covered = (around.end - around.start) / (whole.end - whole.start)
-    return whole if few or covered >= _LEAST_COVERED else around
+    return whole if _plateaus(kind) or covered >= _LEAST_COVERED else around
 
 
 def deviations(summary: Summary, digest: Digest, shown: Sequence[int], size: Size) -> str:

@@ -90,7 +90,7 @@ class Plot:
         return f'<path class="band" d="M{"L".join(self._pair(x, y) for x, y in around)}Z"/>'
 
     def stripe(self, low: float, high: float) -> str:
-        """A shaded plateau."""
+        """A shaded band across the chart from one value to another: every other plateau of an integer."""
         top, bottom = self.down(high), self.down(low)
         x, width = _short(self.left), _short(self.size.width - self.left - self.right)
         height = _short(bottom - top)

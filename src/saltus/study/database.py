@@ -175,7 +175,7 @@ class Database:
             return int(trials), int(evaluations), str(optimizer)
 
     def trial(self, id: int) -> Trial:
-        """One trial."""
+        """The trial of this number as it is on record; one that is not there is a RecordError."""
         rows = self._rows("trials", "WHERE id = ?", id)
         if not rows:
             raise self._damaged(f"trial {id} is missing")

@@ -10,8 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -88,6 +87,14 @@ class Study:
             seed: a whole number; by default one is drawn, and recorded.
             noisy: if the objective gives another value each time, evaluate points that repeat again
                 instead of answering them from the record.
+
+        The study comes back. A file that holds something already is left as it is: a RecordError.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> gears = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> gears.head.name, gears.head.direction, gears.head.seed
+        ('gears', 'minimize', 3)
         """
         path = Path(path)
         if not (name is None or isinstance(name, str)):
@@ -96,10 +103,8 @@ class Study:
             raise TypeError(f"noisy must be True or False, got {noisy!r}")
         if direction not in ("minimize", "maximize"):
             raise ValueError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
-        if seed is None:
-            seed = int(np.random.SeedSequence().generate_state(1)[0])
         check_seed(seed)
-        seed = int(seed)
+        seed = int(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
         optimizer = Optimizer(
             space,
             strategy=strategy,
@@ -118,12 +123,17 @@ class Study:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Study:
-        """A study that exists; it may be running elsewhere, and can be looked at meanwhile."""
+        """A study that exists; it may be running elsewhere, and can be looked at meanwhile.
+
+        >>> Study.open("nowhere.db")
+        Traceback (most recent call last):
+        saltus.study.errors.RecordError: nowhere.db: there is no record
+        """
         return cls(Path(path))
 
     @property
     def maximize(self) -> bool:
-        """Whether larger is better."""
+        """Whether larger values are better, as `direction` said when the study was created."""
         return self.head.direction == "maximize"
 
     def optimize(
@@ -151,7 +161,16 @@ class Study:
             target, max_seconds, workers, executor, callback, progress: as for `minimize`. The results that
                 `callback` gets have no history.
 
-        The first Ctrl-C waits for running evaluations, the second ends them; the record is whole either way.
+        The result is that of the whole study. The first Ctrl-C waits for running evaluations, the second ends
+        them; the record is whole either way.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> study.optimize(lambda p: abs(p["teeth"] - 37), budget=10).nfev
+        10
+        >>> study.optimize(lambda p: abs(p["teeth"] - 37), budget=200, target=0).params  # it goes on
+        {'teeth': 37}
         """
         if not callable(fun):
             raise TypeError(f"fun must be callable, got {type(fun).__name__}")
@@ -184,11 +203,19 @@ class Study:
             callback: as for `optimize`.
             bar: is told about every evaluation.
             say: is called with a line for the user where something unusual happens.
+
+        The result is that of the whole study, as for `optimize`.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> here = evaluating(lambda p: abs(p["teeth"] - 37), workers=1, executor=None)
+        >>> study.run(here, "python distance", Limits(budget=10), workers=1).stop.value
+        'The budget of evaluations was used up.'
         """
         with ExitStack() as stack:
             database, optimizer = stack.enter_context(self._writing())
-            if bar is not None:
-                stack.enter_context(bar)
+            stack.enter_context(bar or nullcontext())
             for line in _tidy(database, optimizer, objective):
                 say(line)
             journal = Journal(database, optimizer)
@@ -199,18 +226,21 @@ class Study:
             evaluator = stack.enter_context(where)
             with (
                 interruptible(driver, evaluator, say),
-                _session(database, journal, workers, objective) as ended,
+                _session(database, journal, workers, objective) as session,
             ):
                 watched = stopping(callback, lambda _: driver.result(None, History()))
                 stop = driver.run(evaluator, watched, bar)
-                ended(stop.name)
+                session.stop = stop.name
             return driver.result(stop, History(list(history_rows(self.head.direction, database.trials()))))
 
     def ask(self, count: int | None = None) -> list[Trial]:
         """The next trials to evaluate by hand: the rest of the generation, or so many.
 
         If all are out, the list is empty: `tell` what is missing first. Points that the record can answer are
-        not asked.
+        not asked: here, and not by the loop of a driver, since that waits for what it asks.
+
+        Args:
+            count: how many at most; None is what is left of the generation, or all of the next one.
 
         >>> import tempfile
         >>> from saltus import Int, Space
@@ -253,6 +283,15 @@ class Study:
             value: what was measured.
             constraints: those above 0 are violated: a dict by name, a list, or a single number.
             failed: the reason why there is no value.
+
+        The trial comes back as it is on record now.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/lab.db", Space({"k": Int(0, 20)}), seed=1)
+        >>> first, second = study.ask(2)
+        >>> study.tell(second.id, failed="the sample broke").status, study.tell(first.id, 2.5).value
+        ('failed', 2.5)
         """
         if (value is None) == (failed is None):
             raise ValueError("tell takes a value, or failed= and a reason: exactly one of them")
@@ -276,17 +315,41 @@ class Study:
         return self.summary().best
 
     def trials(self) -> Iterator[Trial]:
-        """All trials in the order asked, one at a time."""
+        """All trials in the order asked, one at a time: a long record does not fill the memory.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
+        >>> min(trial.value for trial in study.trials() if trial.status == "done") == result.fun
+        True
+        """
         with self._reading() as database:
             yield from database.trials()
 
     def snapshots(self) -> Iterator[Snapshot]:
-        """Where the search was looking, generation by generation."""
+        """Where the search was looking, generation by generation.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
+        >>> next(study.snapshots()).mean  # the first one: the middle of the range
+        (36.0,)
+        """
         with self._reading() as database:
             yield from database.snapshots()
 
     def summary(self) -> Summary:
-        """The state of the study, from its whole record."""
+        """The state of the study, from its whole record.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> waiting = study.ask(2)
+        >>> study.summary().evaluations, [trial.id for trial in study.summary().unfinished]
+        (0, [0, 1])
+        """
         with self._reading() as database:
             parts = database.trials(), database.snapshots(), database.sessions()
             return summarise(self.head, *parts, running=is_held(self.path))
@@ -314,23 +377,21 @@ class Study:
 
 
 @contextmanager
-def _session(
-    database: Database, journal: Journal, workers: int, objective: str
-) -> Iterator[Callable[[str], None]]:
-    """On record as long as it lasts; what is given to it is why it ended."""
+def _session(database: Database, journal: Journal, workers: int, objective: str) -> Iterator[Session]:
+    """On record from its beginning to its end; `stop` is the caller's to set, unless an error ends it."""
     number = len(database.sessions())
     session = Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None, objective)
     database.put_session(number, session)
-    reasons: list[str] = []
     try:
-        yield reasons.append
+        yield session
     except BaseException as error:
-        reasons.append(f"{type(error).__name__}: {error}")
+        session.stop = f"{type(error).__name__}: {error}"
         raise
     finally:
         with suppress(RecordError):  # that it cannot be written is known by then
             journal.close()
-            database.put_session(number, replace(session, ended=time.time(), stop=reasons[0]))
+            session.ended = time.time()
+            database.put_session(number, session)
 
 
 def _tidy(database: Database, optimizer: Optimizer, objective: str) -> Iterator[str]:

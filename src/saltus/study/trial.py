@@ -52,6 +52,9 @@ class Trial:
         started: when the evaluation began, in seconds since 1970.
         seconds: how long it took, all attempts together.
         process: the process that evaluates it, while it is running (see `processes.identity`).
+
+    >>> Trial(3, 0, {"teeth": 37}, "done", value=0.5, constraints={"heat": -1.0}).feasible
+    True
     """
 
     id: int
@@ -102,7 +105,7 @@ class Snapshot:
     sd: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Session:
     """One process that ran the study: from when to when, where, and what it evaluated.
 
