@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -23,9 +22,8 @@ KEY = "saltus"
 LONGEST = 2000  # characters of an attribute; databases have 2046 or more
 
 
-@dataclass(frozen=True, slots=True)
-class BatchOrigin:
-    """How a batch came about."""
+class BatchOrigin(NamedTuple):
+    """How a batch came about: what every process must do to come to it from the batch before."""
 
     before: int | None  # the batch before, None for the first
     asked: tuple[int, ...]  # trials of that batch that had been asked
@@ -33,9 +31,8 @@ class BatchOrigin:
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class TrialRecord:
-    """What a trial remembers."""
+class TrialRecord(NamedTuple):
+    """What a trial remembers of the search, so that others can follow: in its attributes, as JSON."""
 
     search: str  # the settings and the space
     number: int  # of the trial: in a copy under another number it says nothing

@@ -3,7 +3,6 @@
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from .words import scientific
@@ -25,8 +24,7 @@ class Tick(NamedTuple):
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(NamedTuple):
     """One side of a chart, from `start` to `end` in the coordinate in which its kind is straight.
 
     "symlog" is a logarithm on either side of zero and straight within `threshold` of it.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .axis import Axis, Tick
 from .words import text
@@ -12,8 +13,7 @@ _RIGHT, _BOTTOM = 12.0, 38.0
 _LINE = 14.0  # least distance of labels above each other
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(NamedTuple):
     """Width and height, room above, width of a character, how many numbers fit on the lower axis."""
 
     width: float
