@@ -130,7 +130,7 @@ def _convergence(summary: Summary, digest: Digest) -> str:
         ("restart", "restart", bool(digest.restarts)),
     )
     caption = text(_caption(summary, digest, y))
-    return figure(lambda size: charts.convergence(summary, digest, y, size), signs, caption)
+    return figure(lambda size: charts.convergence(digest, y, size), signs, caption)
 
 
 def _caption(summary: Summary, digest: Digest, y: Axis) -> str:

@@ -1,7 +1,6 @@
 """A chart as SVG: one plotting area, its axes, and marks in it. Colours come from the page's style."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .axis import Axis, Tick
@@ -9,7 +8,7 @@ from .words import text
 
 Point = tuple[float, float]
 
-_RIGHT, _BOTTOM = 12.0, 38.0
+_BOTTOM = 38.0
 _LINE = 14.0  # least distance of labels above each other
 
 
@@ -28,22 +27,16 @@ WIDE = Size(1000, 360, 24, 7.6, 9)
 SMALL = Size(360, 200, 8, 7.0, 3)
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """Where things are drawn: an area between two axes, with room for labels around it."""
+class Plot(NamedTuple):
+    """Where things are drawn: an area between two axes, with room for labels left, right and around it."""
 
     size: Size
     x: Axis
     y: Axis
     x_ticks: Sequence[Tick]
     y_ticks: Sequence[Tick]
-    right: float = _RIGHT
-    left: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        """As much room on the left as the longest label needs."""
-        longest = max((len(t.label) for t in self.y_ticks), default=1)
-        object.__setattr__(self, "left", max(34.0, 10 + self.size.character * longest))
+    left: float
+    right: float
 
     @property
     def bottom(self) -> float:

@@ -132,9 +132,8 @@ class Database:
         self._check_still_there()
         with self._writing():
             if snapshot is not None:
-                lists = json.dumps(snapshot.mean), json.dumps(snapshot.sd)
-                row = (snapshot.generation, snapshot.first, snapshot.restarts, *lists)
-                _insert(self._db, "generations", row)
+                *numbers, mean, sd = astuple(snapshot)
+                _insert(self._db, "generations", (*numbers, json.dumps(mean), json.dumps(sd)))
             for trial in trials:
                 _insert(self._db, "trials", _trial_row(trial))
             (count,) = self._db.execute("SELECT coalesce(max(id) + 1, 0) FROM trials").fetchone()
