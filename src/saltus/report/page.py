@@ -12,7 +12,7 @@ from ..study.trial import Snapshot, Trial
 from . import charts
 from .axis import Axis
 from .digest import MOST_RESTARTS, Digest, gather
-from .parts import figure, key, output, paragraph, section, table
+from .parts import fact, figure, key, output, paragraph, section, table
 from .plot import NARROW
 from .words import NOTHING, clipped, count, date, domain, duration, listed, number, parameter, percent, text
 
@@ -55,21 +55,15 @@ def _header(summary: Summary, digest: Digest) -> str:
         value = number(best.value)
         below = f"trial {best.id}" if best.feasible else f"violated by {number(best.violation)}"
     share = f"{percent(failures / summary.evaluations)} of all" if failures and summary.evaluations else ""
-    spent = sum(digest.seconds)
     tiles = [
-        ("best value", value, below, best is not None and not best.feasible),
-        ("evaluations", count(summary.evaluations), count(summary.generations, "generation"), False),
-        ("failures", count(failures), share, failures > 0),
-        ("restarts", count(summary.restarts), "", False),
-        ("from the record", count(summary.repeated), "repeated candidates", False),
-        ("time spent", duration(digest.wall), f"{duration(spent)} in evaluations", False),
+        fact("best value", value, below, warn=best is not None and not best.feasible),
+        fact("evaluations", count(summary.evaluations), count(summary.generations, "generation")),
+        fact("failures", count(failures), share, warn=failures > 0),
+        fact("restarts", count(summary.restarts)),
+        fact("from the record", count(summary.repeated), "repeated candidates"),
+        fact("time spent", duration(digest.wall), f"{duration(sum(digest.seconds))} in evaluations"),
     ]
-    figures = "\n".join(
-        f"<div{' class=warning' if warn else ''}><dt>{label}</dt><dd>{text(big)}"
-        + (f"<small>{text(small)}</small>" if small else "")
-        + "</dd></div>"
-        for label, big, small, warn in tiles
-    )
+    figures = "\n".join(tiles)
     return (
         f'<header>\n<p class="over">Study report</p>\n<h1>{text(summary.name)}</h1>\n'
         f'{paragraph(_state(summary), "state")}\n<dl class="tiles">\n{figures}\n</dl>\n</header>'
@@ -251,13 +245,13 @@ def _best_evaluations(summary: Summary, digest: Digest, shown: range) -> str:
 
 def _foot(summary: Summary, now: float) -> str:
     facts = [
-        ("strategy", summary.strategy),
-        ("seed", NOTHING if summary.seed is None else str(summary.seed)),
-        ("population", count(summary.population)),
-        ("direction", summary.direction + (", noisy" if summary.noisy else "")),
-        ("created", date(summary.created)),
-        ("saltus", __version__),
-        ("report", date(now)),
+        fact("strategy", summary.strategy),
+        fact("seed", NOTHING if summary.seed is None else str(summary.seed)),
+        fact("population", count(summary.population)),
+        fact("direction", summary.direction + (", noisy" if summary.noisy else "")),
+        fact("created", date(summary.created)),
+        fact("saltus", __version__),
+        fact("report", date(now)),
     ]
-    items = "\n".join(f"<div><dt>{label}</dt><dd>{text(fact)}</dd></div>" for label, fact in facts)
+    items = "\n".join(facts)
     return f"<footer>\n<dl>\n{items}\n</dl>\n</footer>"

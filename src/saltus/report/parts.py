@@ -32,6 +32,12 @@ def table(label: str, head: Sequence[str], rows: Iterable[Sequence[str]], numeri
     )
 
 
+def fact(label: str, value: str, below: str = "", warn: bool = False) -> str:
+    """An entry of a list of facts: what, how much, perhaps something smaller below; a warning stands out."""
+    small = f"<small>{text(below)}</small>" if below else ""
+    return f"<div{' class=warning' if warn else ''}><dt>{label}</dt><dd>{text(value)}{small}</dd></div>"
+
+
 def output(foreign: str | None) -> str:
     """What a program said, if it said anything."""
     return f'<pre tabindex="0">{lines(foreign)}</pre>' if foreign else ""
