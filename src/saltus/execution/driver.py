@@ -32,6 +32,13 @@ class ObjectiveError(RuntimeError):
 
     `params` is the point, `optimizer` holds everything told before: `optimizer.state()` can be saved, and
     `optimizer.pending` lists what is still to be evaluated.
+
+    >>> from saltus import Int, Space, minimize
+    >>> try:
+    ...     minimize(lambda p: 1 / 0, Space({"k": Int(0, 9)}), budget=10, seed=1)
+    ... except ObjectiveError as failed:
+    ...     print(failed.error, "at", sorted(failed.params))
+    division by zero at ['k']
     """
 
     def __init__(self, candidate: Candidate, optimizer: Optimizer, error: Exception) -> None:

@@ -114,7 +114,7 @@ class InFlight:
             self._events.put(event)
 
     def _over(self, id: int, job: object) -> None:
-        """From any thread."""
+        """A job is over, said in any thread: this one takes its result when it next waits."""
         self._events.put(partial(self._done, id))
 
     def _done(self, id: int) -> None:

@@ -30,7 +30,7 @@ class GaussianPhase(Phase):
         self.gaussian.draw(rng)
 
     def propose(self) -> Proposals:
-        """The next generation."""
+        """The next generation, from what `draw` drew: as many points as the population, with plateaus."""
         return self._proposals(self.gaussian.sample())
 
     def _proposals(self, x: FloatArray) -> Proposals:

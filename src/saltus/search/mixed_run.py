@@ -85,7 +85,7 @@ class MixedRun(GaussianPhase):
         return STILL + STILL_PER_VARIABLE * self.domain.N // self.population
 
     def accepts(self, plateaus: FloatArray) -> bool:
-        """Any point."""
+        """Any point, whatever its plateaus: a Gaussian can learn from points that it did not draw."""
         return True
 
     def _after(self, results: Results, ranking: Ranking) -> None:

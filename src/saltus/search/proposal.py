@@ -85,7 +85,7 @@ class Results(NamedTuple):
         return order.first(self.values, self.violations)
 
     def best(self) -> Evaluated:
-        """The best point."""
+        """The best of these points, with what it gave; of equals the first."""
         return self.point(self.first())
 
     def part(self, rows: slice | Mask | NDArray[np.intp]) -> Results:
@@ -155,7 +155,7 @@ class Domain:
     N: int = field(init=False)  # how many coordinates there are
 
     def __post_init__(self) -> None:
-        """Count them."""
+        """Count the coordinates once: phases ask for N in every generation."""
         object.__setattr__(self, "N", len(self.low))
 
     @property

@@ -82,7 +82,7 @@ class Saltus:
 
     @property
     def phase(self) -> Phase:
-        """The present phase."""
+        """The phase that proposes the next batch and learns from it."""
         return self.descent.phase
 
     def draw(self, rng: np.random.Generator) -> None:

@@ -41,7 +41,7 @@ class SingleRun(GaussianPhase):
         self.stop: Stop | None = None
 
     def accepts(self, plateaus: FloatArray) -> bool:
-        """Any point."""
+        """Any point, whatever its plateaus: a Gaussian can learn from points that it did not draw."""
         return True
 
     def _after(self, results: Results, ranking: Ranking) -> None:
@@ -75,7 +75,7 @@ class Single:
 
     @property
     def phase(self) -> Phase:
-        """The present run."""
+        """The present run, which is the only phase of this search."""
         return self.run
 
     @property
@@ -98,7 +98,7 @@ class Single:
         self.run.draw(rng)
 
     def propose(self) -> Proposals:
-        """The next generation."""
+        """The next generation of the present run, from what `draw` drew."""
         return self.run.propose()
 
     def observe(self, results: Results, rng: np.random.Generator) -> None:
