@@ -4,8 +4,9 @@ sigma = 1 and alpha = 1 / (N lambda). A run succeeds with a value below 1e-10, a
 evaluations, when the smallest eigenvalue of the covariance matrix falls below 1e-30 or its condition number
 exceeds 10^14 (looked at when the eigenbasis is fresh), or when a peer's own stopping rule ends it.
 
-The loop works on the search itself, a batch at a time as arrays: `Optimizer` with the same seed makes the
-same run (a test compares them), with about a quarter more time for its candidates.
+The loop is not that of `execution/driver.py`, but works on the search itself, a batch at a time as arrays:
+`Optimizer` with the same seed makes the same run (a test compares them), with about a quarter more time for
+its candidates, and the driver would add its evaluations one by one.
 """
 
 from __future__ import annotations

@@ -140,6 +140,11 @@ class Optimizer:
         When all of the batch is asked, the list is shorter than k, or empty, until every value of the batch
         has been told. Asynchronously there are always k candidates, one if k is not given: then free
         workers get extra points of the same kind, or second attempts at what is missing.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, population=6)
+        >>> len(optimizer.ask(2)), len(optimizer.ask()), len(optimizer.ask())
+        (2, 4, 0)
         """
         if k is not None and not (type(k) is int and k > 0):
             k = checked_count(k)
@@ -230,6 +235,14 @@ class Optimizer:
                 much in total: feasible candidates rank before violated ones, and those by violation.
 
         If anything is wrong with the arguments, nothing is taken.
+
+        >>> from saltus import Int, Outcome, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
+        >>> first, second, *rest = optimizer.ask()
+        >>> optimizer.tell(second, 0.5)
+        >>> optimizer.tell([first, *rest], [Outcome(2.0, {"heat": 1.0}), *(9.0 for _ in rest)])
+        >>> optimizer.best.id == second.id, optimizer.pending
+        (True, [])
         """
         if isinstance(candidates, Candidate):
             candidates, values = [candidates], [values]
@@ -271,7 +284,18 @@ class Optimizer:
         """Tell the value of a point that was not asked from this optimizer: of another program or a person.
 
         The search learns from it as far as its present phase can; it may become the best in any case. It is
-        no evaluation of this search. `value` is a number or an `Outcome`, as for `tell`.
+        no evaluation of this search.
+
+        Args:
+            params: the point, as the objective would get it.
+            value, violation: as for `tell`: a number or an `Outcome`, and how much constraints are violated.
+            id: a number that no candidate has; default the next one.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
+        >>> optimizer.add({"k": 7}, 0.25)
+        >>> optimizer.best.params, optimizer.evaluations
+        ({'k': 7}, 0)
         """
         numbers = self._encoding.numbers_of(params)
         (number,), (amount,), details = _parsed([value], None if violation is None else [violation], 1)
@@ -480,7 +504,7 @@ class Optimizer:
 
     @property
     def centre(self) -> Params:
-        """The mean as a point that the objective could get."""
+        """The mean as a point that the objective could get: integers rounded, by name if there are names."""
         return self._encoding.params_of(self.mean)
 
     @property
@@ -490,7 +514,14 @@ class Optimizer:
 
     def restart(self) -> None:
         """Begin another run, the best is kept: from a random mean, with twice the population; with "saltus"
-        also from the best point, as it sees fit.
+        also from the best point, as it sees fit. Only between generations.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, strategy="dx-nes-ici")
+        >>> before = optimizer.population
+        >>> optimizer.restart()
+        >>> optimizer.restarts, optimizer.population == 2 * before
+        (1, True)
         """
         if not self.between_generations:
             raise RuntimeError("restart between generations: tell the pending candidates first")
@@ -502,6 +533,13 @@ class Optimizer:
         """Everything, as JSON-able data: `restore` goes on bit by bit as if never interrupted.
 
         Without the memory, for who keeps evaluations elsewhere, its size does not grow.
+
+        >>> import json
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
+        >>> saved = json.dumps(optimizer.state())
+        >>> Optimizer.restore(json.loads(saved)).ask() == optimizer.ask()
+        True
         """
         batch, best = self._batch, self.best
         state: dict[str, Any] = _serialize.pack(

@@ -4,8 +4,6 @@ The result is the last line of standard output that is not empty: a number, a JS
 perhaps `constraints`, or the name of a JSON file that holds such an object.
 """
 
-from __future__ import annotations
-
 import difflib
 import errno
 import json
@@ -34,8 +32,7 @@ GRACE = 2.0  # seconds between the request to end and the end
 _TAIL = 1024 * 1024  # bytes of output that are looked at
 _LONGEST_VARIABLE = 100_000  # characters that an environment variable can hold everywhere
 _PLACEHOLDER = re.compile(r"\{\{([^{}]+)\}\}|\{([^{}]*)\}")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
-_NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([ed][+-]?\d+)?|nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _NOT_ITS_FAULT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC)
 _LARGEST_FILE = 10 * 1024 * 1024
 
@@ -93,7 +90,7 @@ class Command:
         ['sim', '--r=0.5', '{r}']
         """
         values = {"study_dir": str(self.folder), "trial": str(trial)}
-        values |= {name: as_argument(value) for name, value in params.items()}
+        values |= {name: json.dumps(value) for name, value in params.items()}  # all digits; true and false
 
         def fill(match: re.Match[str]) -> str:
             if match.group(1) is not None:
@@ -102,11 +99,6 @@ class Command:
             return values.get(match.group(2), match.group(0))
 
         return [_PLACEHOLDER.sub(fill, argument) for argument in self.arguments]
-
-
-def as_argument(value: Any) -> str:
-    """A value as text, as JSON writes it: all digits, switches as true and false."""
-    return json.dumps(value)
 
 
 class CommandWorker:
@@ -228,8 +220,6 @@ def from_line(line: str, folder: Path) -> Outcome:
     """
     if _NUMBER.fullmatch(line):
         return checked_outcome(float(re.sub("[dD]", "e", line)))  # Fortran writes 1.0D+03
-    if _NO_NUMBER.fullmatch(line):
-        return checked_outcome(float(line))
     if line.startswith("{"):
         return from_json(line, "the last line")
     if line.endswith(".json"):

@@ -39,6 +39,13 @@ class ObjectiveError(RuntimeError):
 
     `params` is the point, `optimizer` holds everything told before: `optimizer.state()` can be saved, and
     `optimizer.pending` lists what is still to be evaluated.
+
+    >>> from saltus import Int, Space, minimize
+    >>> try:
+    ...     minimize(lambda p: 1 / 0, Space({"k": Int(0, 9)}), budget=10, seed=1)
+    ... except ObjectiveError as failed:
+    ...     print(failed.error, "at", sorted(failed.params))
+    division by zero at ['k']
     """
 
     def __init__(self, candidate: Candidate, optimizer: Optimizer, error: Exception) -> None:
@@ -166,7 +173,7 @@ class InFlight:
             self._events.put(event)
 
     def _over(self, id: int, job: object) -> None:
-        """From any thread."""
+        """A job has ended; called from any thread, so that the one of the driver hears of it."""
         self._events.put(partial(self._done, id))
 
     def _done(self, id: int) -> None:

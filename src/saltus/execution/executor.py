@@ -1,7 +1,5 @@
 """Evaluations in an executor that the user brings: `concurrent.futures`, Dask, Ray, loky and others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, replace

@@ -57,7 +57,7 @@ class HistoryLog:
     evaluations = property(attrgetter("optimizer.evaluations"))  # all that were told
 
     def knows(self, candidate: Candidate) -> bool:
-        """Never."""
+        """Never: this log keeps no outcomes, so every candidate has to be evaluated."""
         return False
 
     def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
@@ -65,5 +65,5 @@ class HistoryLog:
         return map(submit, candidates)
 
     def told(self, row: HistoryRow) -> None:
-        """One more row."""
+        """Keep the row: all of them together are the `History` of the result."""
         self.rows.append(row)

@@ -50,7 +50,7 @@ class RemoteError(EvaluationError):
     """Stands for an exception that cannot travel between processes: its type and message, its traceback."""
 
     def __str__(self) -> str:
-        """The traceback."""
+        """The traceback as the worker wrote it, so that it is shown where this error is; else the reason."""
         return self.stderr or self.reason
 
 

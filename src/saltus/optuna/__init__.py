@@ -105,7 +105,7 @@ class SaltusSampler(BaseSampler):
         return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_views")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """From pickle."""
+        """From pickle: with a lock of its own, and nothing known of any study yet."""
         self.__dict__ |= state
         self._lock, self._views = threading.Lock(), {}
 
@@ -199,7 +199,9 @@ class SaltusSampler(BaseSampler):
             finalize(study._storage, self._views.pop, key, None).atexit = False
         return self._views[key]
 
-    def _made(self, distributions: Mapping[str, BaseDistribution], direction: StudyDirection) -> _Model:
+    def _made(
+        self, distributions: Mapping[str, BaseDistribution], direction: StudyDirection
+    ) -> tuple[Translation, Replay]:
         translation = Translation(distributions)
         start = translation.starts(self._x0)
         ranges = [f"{name}={distribution_to_json(distributions[name])}" for name in translation.columns]
@@ -223,14 +225,10 @@ class SaltusSampler(BaseSampler):
             _log.warning(words)
 
 
-_Model = tuple[Translation, Replay]
-_Make = Callable[[Mapping[str, BaseDistribution], StudyDirection], _Model]
-
-
 class _View:
-    """What the sampler knows of a study."""
+    """What the sampler knows of a study; `make` gives a space and the search in it, for these trials."""
 
-    def __init__(self, make: _Make) -> None:
+    def __init__(self, make: Callable[..., tuple[Translation, Replay]]) -> None:
         self._make = make
         self._trials: tuple[int, list[FrozenTrial]] = (-1, [])  # as they were for which trial
         self._common: dict[str, BaseDistribution] | None = None

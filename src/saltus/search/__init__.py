@@ -55,7 +55,7 @@ class Search(Protocol):
         """A result that the phase cannot learn from: of an older phase, or of somebody else."""
 
     def restart(self, rng: np.random.Generator) -> None:
-        """Begin another run."""
+        """Begin another run: where, and with which population, is the search's own decision."""
 
     def state(self) -> dict[str, Any]:
         """Everything, for `_serialize.pack`."""

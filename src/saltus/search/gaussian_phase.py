@@ -29,7 +29,7 @@ class GaussianPhase(Phase):
         self.gaussian.draw(rng)
 
     def propose(self) -> Proposals:
-        """The next generation."""
+        """The next generation, from what `draw` drew: as many points as the population, with plateaus."""
         return Proposals(*self.gaussian.candidates())
 
     def where(self) -> tuple[FloatArray, FloatArray]:

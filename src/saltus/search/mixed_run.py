@@ -28,10 +28,7 @@ class MixedRun(GaussianPhase):
     """One run of DX-NES-ICI with diagonal scaling, until its best integer vector stays the same."""
 
     diverged: bool = False  # whether the Gaussian has grown beyond all bounds
-    saved = (
-        *("population", "goal", "first_sd"),
-        *("best", "unchanged", "trail", "price", "done"),
-    )
+    saved = ("population", "goal", "first_sd", "best", "unchanged", "trail", "price", "done")
 
     def __init__(
         self,
@@ -76,7 +73,7 @@ class MixedRun(GaussianPhase):
         return STILL + STILL_PER_VARIABLE * self.domain.N // self.population
 
     def accepts(self, plateaus: FloatArray) -> bool:
-        """Any point."""
+        """Any point, whatever its plateaus: a Gaussian can learn from points that it did not draw."""
         return True
 
     def _after(self, results: Results, ranking: Ranking) -> None:

@@ -86,7 +86,7 @@ class Results(NamedTuple):
         return order.first(self.values, self.violations)
 
     def best(self) -> Evaluated:
-        """The best point; of equals the first."""
+        """The best of these points, with what it gave; of equals the first."""
         i, key = order.best(self.values, self.violations)
         return Evaluated(self.points.x[i], self.points.plateaus[i], *key)
 

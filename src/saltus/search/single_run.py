@@ -19,12 +19,7 @@ class SingleRun(GaussianPhase):
 
     priced = False
 
-    def __init__(
-        self,
-        domain: Domain,
-        m: FloatArray,
-        population: int,
-    ) -> None:
+    def __init__(self, domain: Domain, m: FloatArray, population: int) -> None:
         """Begin with N(m, I)."""
         self.domain = domain
         settings, n = domain.settings, domain.n_continuous
@@ -38,7 +33,7 @@ class SingleRun(GaussianPhase):
         self.stop: Stop | None = None
 
     def accepts(self, plateaus: FloatArray) -> bool:
-        """Any point."""
+        """Any point, whatever its plateaus: a Gaussian can learn from points that it did not draw."""
         return True
 
     def _after(self, results: Results, ranking: Ranking) -> None:
@@ -52,11 +47,7 @@ class SingleRun(GaussianPhase):
 class Single:
     """Searches by one run at a time: the paper's systems."""
 
-    def __init__(
-        self,
-        domain: Domain,
-        m: FloatArray,
-    ) -> None:
+    def __init__(self, domain: Domain, m: FloatArray) -> None:
         """Begin with a run from N(m, I)."""
         self.domain = domain
         self.restarts = 0

@@ -15,7 +15,11 @@ from .proposal import Evaluated
 
 
 class Stop(Enum):
-    """Why a search stopped: each member's value is a sentence, with advice where there is some."""
+    """Why a search stopped: each member's value is a sentence, with advice where there is some.
+
+    >>> Stop.TARGET.value, Stop.TARGET.planned, Stop.INTERRUPTED.planned
+    ('The target was reached.', True, False)
+    """
 
     TARGET = "The target was reached."
     BUDGET = "The budget of evaluations was used up."
@@ -75,7 +79,7 @@ class RunLog(NamedTuple):
 
     @classmethod
     def start(cls, N: int, population: int, integers: Integers) -> RunLog:
-        """An empty log."""
+        """The log of a run that has not begun: with how much patience equal values are endured."""
         patience = 10 + math.ceil(30 * N / population)
         if integers.lattice.size:
             # a better neighbour has probability alpha: it turns up once in 1 / (alpha population)

@@ -183,24 +183,8 @@ def update(c: Constants, s: State, population: Population, ranking: Ranking, int
         D[i:] *= within
         sd[i:] *= within
     m, integer_state = integers.correct_mean(s.integer_state, m, sd)
-    return State(
-        m=m,
-        integer_state=integer_state,
-        sigma=sigma,
-        D=D,
-        V=V,
-        W=W,
-        variance=variance,
-        sd=sd,
-        axes=axes,
-        inverse=follows.inverse,
-        fisher=follows.fisher,
-        damping=follows.damping,
-        p_sigma=p_sigma,
-        gamma=gamma,
-        long_paths=long_paths,
-        age=age,
-    )
+    shape = D, V, W, variance, sd, axes
+    return State(m, integer_state, sigma, *shape, *follows, p_sigma, gamma, long_paths, age)
 
 
 class Follows(NamedTuple):

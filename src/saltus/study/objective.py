@@ -1,7 +1,5 @@
 """What a study file says to evaluate: a command, or a Python function, and where it runs."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import os
