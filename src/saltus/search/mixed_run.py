@@ -6,7 +6,6 @@ import math
 from functools import partial
 
 import numpy as np
-from scipy.special import ndtr
 
 from .._typing import FloatArray
 from ..order import Key
@@ -114,6 +113,8 @@ class MixedRun(GaussianPhase):
 
 def _uncertainty(domain: Domain, g: GaussianState) -> float:
     """Probability of each integer to differ from its mode, added up."""
+    from scipy.special import ndtr
+
     m, sd = g.m[domain.n_continuous :], g.sd[domain.n_continuous :]
     low, high = domain.lattice.ends_of(domain.lattice.plateau(m))
     return float((ndtr((low - m) / sd) + ndtr((m - high) / sd)).sum())

@@ -11,7 +11,6 @@ from functools import cache
 from typing import Protocol
 
 import numpy as np
-from scipy.special import ndtri
 
 from .._typing import FloatArray
 from ..space.lattice import Lattice
@@ -22,6 +21,8 @@ IntegerState = tuple[FloatArray, ...]  # what a treatment remembers, an array fo
 @cache
 def quantile(alpha: float) -> float:
     """The point that a standard normal variable exceeds with probability alpha."""
+    from scipy.special import ndtri
+
     return -float(ndtri(alpha))
 
 

@@ -3,12 +3,14 @@
 Mirrored candidates share z z^T, so the gradient of B is S = Z^T diag(a) Z with Z the lambda/2 drawn z and a
 the weights of a pair added up. Its rank is at most lambda/2, and so is that of exp(S) - I. The small
 eigenproblems call LAPACK directly: at these sizes the usual wrappers cost more than the work.
+
+SciPy is imported where it is called, here and in all that a worker process loads: to import it takes longer
+than all the rest, and a worker, or a command that only reads a record, never calls it.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
 
 from .._typing import FloatArray
 
@@ -19,6 +21,8 @@ def expm1_factors(a: FloatArray, gram: FloatArray) -> tuple[FloatArray, FloatArr
     Eigenvectors of S = Z^T diag(a) Z are Z^T c with diag(a) gram c = d c: a small symmetric-definite
     eigenproblem. LAPACK scales its solutions to c^T gram c = 1, which makes the rows of R orthonormal.
     """
+    from scipy.linalg import lapack
+
     d, C, failed = lapack.dsygvd(np.diag(a), gram, itype=2)
     if failed:
         raise np.linalg.LinAlgError("the drawn z are not finite, or not independent")
@@ -33,6 +37,8 @@ def expm1_symmetric(s: FloatArray) -> FloatArray:
 
 def eigh(s: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues and eigenvectors of a symmetric matrix."""
+    from scipy.linalg import lapack
+
     d, U, failed = lapack.dsyevd(s, lower=1)
     if failed:
         raise np.linalg.LinAlgError("the covariance matrix has no eigendecomposition: not finite?")
