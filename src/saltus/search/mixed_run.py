@@ -26,7 +26,6 @@ HOPE = 10.0  # ... and how many times that gain a run may be away from its goal
 class MixedRun(GaussianPhase):
     """One run of DX-NES-ICI with diagonal scaling, until its best integer vector stays the same."""
 
-    diverged: bool = False  # whether the Gaussian has grown beyond all bounds
     saved = ("population", "goal", "first_sd", "best", "unchanged", "trail", "price", "done")
 
     def __init__(
@@ -67,6 +66,11 @@ class MixedRun(GaussianPhase):
         self.gaussian = self._gaussian(np.zeros(self.domain.N), 1.0)
 
     @property
+    def diverged(self) -> bool:
+        """Whether the Gaussian has grown beyond all bounds."""
+        return not self.gaussian.state.sd.max() < LARGEST_SD  # also if it is not a number
+
+    @property
     def patience(self) -> int:
         """Generations without a new integer vector after which the integers have settled."""
         return STILL + STILL_PER_VARIABLE * self.domain.N // self.population
@@ -83,7 +87,6 @@ class MixedRun(GaussianPhase):
                 self.unchanged = 0
             self.best = found
         self.trail = [*self.trail[-RECENT:], self.best.value]
-        self.diverged = not self.gaussian.state.sd.max() < LARGEST_SD  # also if it is not a number
         self.done = self._settled() or self.hopeless() or self.diverged
 
     def _settled(self) -> bool:
