@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
 
 from .._typing import FloatArray
 from . import dxnesic
 from .dxnesic import Population, Regime
 from .integers import Integers, IntegerState
-from .linalg import eigh, row_norms2
+from .linalg import eigh, lapack, row_norms2
 from .ranking import Ranking
 
 MIRRORED = dxnesic.MIRRORED
@@ -210,7 +209,7 @@ def _refreshed(
     inverse = (V / axes) @ V.T
     fisher = C * inverse
     fisher.flat[:: len(D) + 1] += 1.0
-    factor, failed = lapack.dpotrf(fisher, lower=1)
+    factor, failed = lapack().dpotrf(fisher, lower=1)
     if failed:
         raise np.linalg.LinAlgError("the covariance matrix is not positive definite: not finite?")
     damping = max(1.0, math.sqrt(axes[-1] / axes[0]) - 1.0)
@@ -218,4 +217,4 @@ def _refreshed(
 
 
 def _solved(factor: FloatArray, g: FloatArray) -> FloatArray:
-    return np.asarray(lapack.dpotrs(factor, g, lower=1)[0])
+    return np.asarray(lapack().dpotrs(factor, g, lower=1)[0])
