@@ -12,7 +12,6 @@ import pytest
 from optuna.trial import TrialState
 
 from experiments.optuna_processes import (
-    BUDGET,
     NAME,
     STORAGES,
     TARGET,
@@ -26,6 +25,8 @@ from experiments.optuna_processes import (
 from experiments.postgresql import NoServer
 
 from .chains import chain, told
+
+TRIALS = 1200
 
 
 @pytest.fixture(autouse=True)
@@ -42,12 +43,12 @@ def test_four_processes_search_together_and_one_dies(storage: str) -> None:
     except NoServer as reason:
         pytest.skip(str(reason))
     try:
-        study = together(url, 1, trials=BUDGET, until_target=False)
+        study = together(url, 1, trials=TRIALS, until_target=False)
         trials = study.get_trials(deepcopy=False)
         complete = {t.number for t in trials if t.state == TrialState.COMPLETE}
-        assert BUDGET - 1 <= len(complete) < BUDGET + 4
+        assert TRIALS - 1 <= len(complete) < TRIALS + 4
         assert len(trials) - len(complete) <= 1  # the trial of the process that died
-        assert (first_good(study) or BUDGET) < 1200  # one process needs 600 +- 100
+        assert (first_good(study) or TRIALS) < TRIALS  # one process needs 600 +- 100
         assert complete <= told_along_the_chain(url)  # no result was thrown away
     finally:
         place.__exit__(None, None, None)
