@@ -155,7 +155,7 @@ class Optimizer:
         self._next_id = last = first + len(slots)
         params = self._points.params[slots.start : slots.stop]
         candidates = list(map(Candidate, range(first, last), params, slots))
-        self._given.update(zip(range(first, last), candidates, strict=True))
+        self._given |= zip(range(first, last), candidates, strict=True)
         return candidates
 
     def ask_as(self, id: int, slot: int | None = None) -> Candidate:
@@ -194,7 +194,7 @@ class Optimizer:
             self._strays += self._late
             self._late = []
         self._late_phase = phase
-        self._remember(None)
+        self._remember()
         self._returned, self._before = {}, (len(self._late), len(self._strays), self.best)
         self._make_batch()
 
@@ -318,8 +318,8 @@ class Optimizer:
         self.evaluations += len(ids)
         batch = self._batch
         if batch is not None and (not self._in_flight or batch.slots.keys() >= set(ids)):
-            self._note(ids, values, violations)
             batch.tell(ids, values, violations)
+            self._note(ids, values, violations)
         else:
             for id, value, violation in zip(ids, values, violations, strict=True):
                 if batch is not None and id in batch.slots:
@@ -340,10 +340,12 @@ class Optimizer:
     def _note(self, ids: Sequence[int], values: Sequence[float], violations: Sequence[float]) -> None:
         """Keep what is new, and the best; of equals the first asked: the order of telling does not matter."""
         least, winner = self._least, None
-        self._news.update(zip(ids, zip(values, violations, strict=True), strict=True))
-        if not (least[0] or any(violations)) and least[1] < min(values) and math.isfinite(sum(values)):
-            return  # all are feasible, and worse than a feasible best: the common case
-        for id, value, violation in zip(ids, values, violations, strict=True):
+        if self.asynchronous or self._elsewhere or self._batch is None or self._batch.unknown:
+            self._news.update(zip(ids, zip(values, violations, strict=True), strict=True))
+        rows = list(zip(values, ids, violations, strict=True))
+        if not any(violations) and math.isfinite(sum(values)):  # the common case: the best is enough
+            rows = [min(rows)]
+        for value, id, violation in rows:
             own = (*order.key(value, violation), id)
             if own[0] == math.inf:
                 self.failures += 1
@@ -400,27 +402,26 @@ class Optimizer:
         for stray in sorted(self._strays, key=_id):
             search.inject(joined(batch.points, [stray]).point(0))
         self._late, self._strays = halves, []
-        self._remember(results)
+        self._remember(batch, results)
         self._batch = None
         search.observe(results, self._rng)
         self.generation += 1
         return True
 
-    def _remember(self, results: Results | None) -> None:
-        """Put what was told since the batch began into the memory."""
-        news = self._news
-        if not news:
+    def _remember(self, batch: Batch | None = None, results: Results | None = None) -> None:
+        """Put what was told since the batch began into the memory; the batch itself if all of it is known."""
+        if batch is not None and results is not None and not (self.asynchronous or self._elsewhere):
+            ids, x, values, violations = list(batch.slots), self._points.x, results.values, results.violations
+        elif self._news:
+            ids = sorted(self._news)
+            x = np.array([self._numbers_of(id) for id in ids])
+            values, violations = np.array([self._news[id] for id in ids]).T
+        else:
             return
-        ids = sorted(news)
         details = {}
         if self._details:
             details = {row: self._details[id] for row, id in enumerate(ids) if id in self._details}
-        if results is None or self.asynchronous or self._elsewhere:
-            x = np.array([self._numbers_of(id) for id in ids])
-            values, violations = zip(*map(news.__getitem__, ids), strict=True)
-            self.memory.extend(ids, x, values, violations, details)
-        else:
-            self.memory.extend(ids, self._points.x, results.values, results.violations, details)
+        self.memory.extend(ids, x, values, violations, details)
         self._news, self._elsewhere, self._details = {}, {}, {}
 
     def replay(self, asked: Mapping[int, int], told: Mapping[int, tuple[Outcome, Params | None]]) -> bool:

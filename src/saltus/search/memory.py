@@ -116,7 +116,6 @@ class Memory:
         if last > len(self._ids):
             self._resize(2 * last, self._table.shape[1])
         self._ids[first:last] = ids
-        self._kinds[first:last] = 0
         rows = self._table[first:last]
         rows[:, :width] = x
         rows[:, width] = values

@@ -123,11 +123,9 @@ class Lattice:
 
     def resolution(self, m: FloatArray, ci: FloatArray) -> FloatArray:
         """Res: the number of thresholds in [m - CI, m + CI), along each coordinate."""
-        ends = np.empty((2, self.size))
-        np.add(m, ci, out=ends[0])
-        np.subtract(m, ci, out=ends[1])
-        above, below = self.plateau(ends)
-        return np.asarray(above - below)
+        count = self.plateau(m + ci)
+        count -= self.plateau(m - ci)
+        return count
 
     def close(self, x: FloatArray) -> FloatArray:
         """l_close: the threshold between the two values around x, the outermost one beyond the ends."""

@@ -32,7 +32,9 @@ def expm1_factors(a: FloatArray, gram: FloatArray) -> tuple[FloatArray, FloatArr
     Eigenvectors of S = Z^T diag(a) Z are Z^T c with diag(a) gram c = d c: a small symmetric-definite
     eigenproblem. LAPACK scales its solutions to c^T gram c = 1, which makes the rows of R orthonormal.
     """
-    d, C, failed = lapack().dsygvd(np.diag(a), gram, itype=2)
+    A = np.zeros(gram.size)  # diag(a)
+    A[:: len(a) + 1] = a
+    d, C, failed = lapack().dsygvd(A.reshape(gram.shape), gram, itype=2)
     if failed:
         raise np.linalg.LinAlgError("the drawn z are not finite, or not independent")
     return C.T, np.expm1(d)
