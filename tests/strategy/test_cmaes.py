@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,63 @@ def test_the_constants_are_those_of_the_tutorial(N: int, population: int) -> Non
     assert c.d_sigma > 1
     assert c.refresh >= 1
     assert cmaes.constants(N, population, exact=True).refresh == 1
+
+
+def preferences(population: int) -> tuple[float, float]:
+    """mu_eff of the better half and of the worse one: the weights as they are before they are scaled."""
+    w = np.array([math.log((population + 1) / 2 / rank) for rank in range(1, population + 1)])
+    better, worse = w[: population // 2], w[population // 2 :]
+    return tuple(float(half.sum() ** 2 / (half**2).sum()) for half in (better, worse))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("N", "population", "bound"),
+    [(10, 10, 50), (100, 17, 50), (1, 4, 51), (2, 6, 51), (1000, 4, 51), (10, 100, 52), (50, 300, 52)],
+)
+def test_negative_weights_add_up_to_the_least_of_three_bounds(N: int, population: int, bound: int) -> None:
+    c = cmaes.constants(N, population)
+    mu_eff, mu_eff_bad = preferences(population)
+    assert c.mu_eff == pytest.approx(mu_eff)
+    bounds = {
+        50: 1 + c.c_1 / c.c_mu,
+        51: 1 + 2 * mu_eff_bad / (mu_eff + 2),
+        52: (1 - c.c_1 - c.c_mu) / (N * c.c_mu),
+    }
+    assert min(bounds, key=lambda number: bounds[number]) == bound
+    assert -c.weights[c.weights < 0].sum() == pytest.approx(bounds[bound])
+
+
+def test_learning_rates_are_those_of_the_tutorial() -> None:
+    for N, population in ((3, 7), (10, 10), (50, 300)):
+        c, mu = cmaes.constants(N, population), preferences(population)[0]
+        assert c.c_1 == pytest.approx(2 / ((N + 1.3) ** 2 + mu))
+        assert c.c_mu == pytest.approx(2 * (mu - 1) ** 2 / mu / ((N + 2) ** 2 + mu))
+        assert c.c_c == pytest.approx((4 * N + mu) / (N * (N + 4) + 2 * mu))
+        assert c.c_sigma == pytest.approx((mu + 2) / (N + mu + 5))
+        assert c.d_sigma == pytest.approx(1 + c.c_sigma + 2 * max(0.0, math.sqrt((mu - 1) / (N + 1)) - 1))
+        assert c.epsilon == pytest.approx((N - 1 / 4 + 1 / (21 * N)) / math.sqrt(N), rel=1e-12)
+        assert c.refresh == math.ceil(1 / (2 * N * (c.c_1 + c.c_mu)))
+        assert (c.N, c.population, len(c.weights)) == (N, population, population)
+    crowd = cmaes.constants(1, 10_000)  # so many candidates that the old covariance would be forgotten
+    assert 1 - crowd.c_1 - crowd.c_mu == pytest.approx(1e-8, rel=1e-3)
+
+
+def test_weights_are_logarithmic_in_the_rank() -> None:
+    c = cmaes.constants(5, 9)
+    assert c.weights[4] == 0.0  # the middle of an odd population counts for nothing
+    ranks = np.arange(1, 5)
+    np.testing.assert_allclose(c.weights[:4] / c.weights[0], np.log(5 / ranks) / math.log(5))
+    np.testing.assert_allclose(c.weights[5:] / c.weights[8], np.log(5 / (ranks + 5)) / math.log(5 / 9))
+
+
+def test_the_first_gaussian_is_a_sphere() -> None:
+    s = cmaes.start(cmaes.constants(3, 8), np.arange(3.0), Integers(3, Lattice([]), 0.1, Round()), 0.5)
+    assert (s.sigma, s.generation, s.age) == (0.5, 0, 0)
+    np.testing.assert_array_equal(s.covariance, 0.25 * np.eye(3))
+    for vector in (s.p_sigma, s.p_c):
+        np.testing.assert_array_equal(vector, np.zeros(3))
+    np.testing.assert_array_equal(s.m, np.arange(3.0))
+    np.testing.assert_array_equal(s.sd, np.full(3, 0.5))
 
 
 def test_a_long_path_widens_and_a_short_one_narrows() -> None:

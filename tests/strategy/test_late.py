@@ -123,3 +123,21 @@ def test_sampled_integers_are_distributed_like_the_gaussian() -> None:
         x = sample_missing_integers(integers, blank, plateaus, np.array([1.2]), np.array([0.8]), rng)
         assert x.mean() == pytest.approx(own.mean(), abs=0.02)
         assert x.std() == pytest.approx(own.std(), abs=0.02)
+
+
+@pytest.mark.parametrize(("core", "embed"), [(dxnesic, embed_dxnesic), (scaled, embed_scaled)])
+def test_both_sides_of_a_pair_may_come_as_lone_points(core: Any, embed: Any) -> None:
+    """They are linearly dependent then, and the step of the covariance must not mind."""
+    N = 20
+    integers = Integers(N, Lattice([]), 0.1, Round())
+    c = core.constants(N, 4)
+    state = core.start(c, np.zeros(N), integers)
+    drawn = core.sample(c, state, 0.5 * core.draw(c, np.random.default_rng(1)))
+    ranking = rank(drawn.x[:, 0], None, drawn, integers)
+    lone = embed(state, drawn.x, Origins(0, 4, 0))
+    assert drawn.independent
+    assert not lone.independent
+    one, other = (core.update(c, state, each, ranking, integers) for each in (drawn, lone))
+    np.testing.assert_allclose(other.covariance, one.covariance, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(other.sd, one.sd)
+    np.testing.assert_allclose(other.m, one.m)
