@@ -16,6 +16,7 @@ TEXT = '''"""A docstring: no mutant."""
 from typing import Any
 
 __all__ = ["f"]
+__all__ += ["C"]
 Alias = dict[str, Any]
 LIMIT = 3
 
@@ -50,7 +51,7 @@ def test_the_changes_of_a_file(found: list[Mutant]) -> None:
     }
     assert not any("no mutant" in m.change or "Alias" in m.change or "__all__" in m.change for m in found)
     assert len({m.id for m in found}) == len(found)
-    assert {m.change: m.lines for m in found}["`return x + 1` -> `return x - 1`"] == range(19, 20)
+    assert {m.change: m.lines for m in found}["`return x + 1` -> `return x - 1`"] == range(20, 21)
 
 
 def test_the_code_of_a_function_is_exchanged(found: list[Mutant], tmp_path: Path) -> None:
@@ -74,7 +75,7 @@ def test_the_code_of_a_function_is_exchanged(found: list[Mutant], tmp_path: Path
 
 def test_which_tests_reach_it(found: list[Mutant]) -> None:
     by_change = {m.change: m for m in found}
-    reach = Reach({"m.py": {7: [""], 17: ["a", "b"], 19: ["a", "gone"]}}, {"a": 1.0, "b": 2.0})
+    reach = Reach({"m.py": {8: [""], 18: ["a", "b"], 20: ["a", "gone"]}}, {"a": 1.0, "b": 2.0})
     assert reach.tests(by_change["`return x + 1` -> `return x - 1`"]) == ["a"]
     assert reach.tests(by_change["`LIMIT = 3` -> `LIMIT = 4`"]) == ["a", "b"]
     assert reach.at_import(by_change["`LIMIT = 3` -> `LIMIT = 4`"])

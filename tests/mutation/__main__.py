@@ -6,6 +6,7 @@ import argparse
 import hashlib
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -105,7 +106,7 @@ def main() -> int:
         print(f"which test reaches which line, of {len(unknown)} files of tests ...", flush=True)
         subprocess.run([sys.executable, "-m", "tests.mutation", "--measure", *unknown], cwd=ROOT, check=True)
     reach = Reach.joined([read_reach(at) for at in places(tests).values()])
-    mutants = [m for pattern in args.only for path in sorted(SOURCE.glob(pattern)) for m in mutants_of(path)]
+    mutants = [m for pattern in args.only for path in sorted(SOURCE.glob(pattern)) for m in kept(path)]
     known = listed(LISTED.read_text()) if LISTED.exists() else {}
     state = {file: at.stem for file, at in places(tests).items()}
     fates, asked = read(results), remember(state)
@@ -120,6 +121,16 @@ def main() -> int:
         foreman = Foreman(todo, reach, args.jobs, args.seconds, results, asked, endured)
         pytest.main([*ARGUMENTS, *tests], plugins=[foreman])
     return report(mutants, {key: fate.fate for key, fate in read(results).items()}, known)
+
+
+def kept(path: Path) -> list[Mutant]:
+    """The mutants of a file; to make them takes a while, so they are kept as long as nothing changes."""
+    made = digest([path, *Path(__file__).parent.glob("*.py")])[:16]
+    at = OUT / "reach" / f"mutants-{path.parent.name}-{path.stem}-{made}.pickle"
+    if not at.exists():
+        at.write_bytes(pickle.dumps(mutants_of(path)))
+    found: list[Mutant] = pickle.loads(at.read_bytes())
+    return found
 
 
 class Fate(NamedTuple):

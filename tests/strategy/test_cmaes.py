@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from saltus.space.lattice import Lattice
-from saltus.strategy import Integers, cmaes, rank
+from saltus.strategy import Integers, Ranking, cmaes, rank
 from saltus.strategy.leap import Leap
 from saltus.strategy.margin import Margin
 from saltus.strategy.rounding import Round
@@ -114,3 +114,50 @@ def test_a_long_path_widens_and_a_short_one_narrows() -> None:
     assert near.sigma < s.sigma < far.sigma
     np.testing.assert_array_equal(far.p_c, 0.0)  # eq. 45: while p_sigma is too long, p_c gets no step
     assert np.all(near.p_c != 0.0)
+
+
+@pytest.mark.parametrize("generation", [0, 1, 4, 200])
+@pytest.mark.parametrize(("length", "stalled"), [(0.99, False), (1.01, True)])
+def test_the_path_of_the_covariance_stalls_while_that_of_sigma_is_longer_than_by_chance(
+    generation: int, length: float, stalled: bool
+) -> None:
+    """By 1.4 + 2 / (N + 1), where a young path is expected to be shorter; more of C is kept then."""
+    integers = Integers(3, Lattice([]), 0.1, Round())
+    c = cmaes.constants(3, 8)
+    young = math.sqrt(1 - (1 - c.c_sigma) ** (2 * (generation + 2)))
+    limit = (1.4 + 2 / 4) * c.epsilon * young
+    path = np.array([0.0, length * limit / (1 - c.c_sigma), 0.0])
+    s = cmaes.start(c, np.zeros(3), integers)._replace(p_sigma=path, generation=generation)
+    nothing = cmaes.sample(c, s, np.zeros((8, 3)))  # all at the mean: only the paths say something
+    after = cmaes.update(c, s, nothing, Ranking(np.arange(8), 8), integers)
+    assert after.generation == generation + 1
+    assert np.linalg.norm(after.p_sigma) == pytest.approx(length * limit)
+    kept = 1 - c.c_1 - c.c_mu * c.weights_sum + (c.c_1 * c.c_c * (2 - c.c_c) if stalled else 0.0)
+    np.testing.assert_allclose(after.C, kept * np.eye(3))
+    change = math.log(after.sigma / s.sigma)
+    assert change == pytest.approx(c.c_sigma / c.d_sigma * (length * limit / c.epsilon - 1))
+
+
+def test_both_paths_point_where_the_mean_went() -> None:
+    integers = Integers(3, Lattice([]), 0.1, Round())
+    c = cmaes.constants(3, 8)
+    s = cmaes.start(c, np.zeros(3), integers)
+    population = cmaes.sample(c, s, cmaes.draw(c, np.random.default_rng(0)))
+    after = cmaes.update(c, s, population, rank(population.x[:, 0], None, population, integers), integers)
+    way = after.m / np.linalg.norm(after.m)
+    assert way[0] < 0
+    for path in (after.p_sigma, after.p_c):
+        np.testing.assert_allclose(path / np.linalg.norm(path), way)
+
+
+def test_a_direction_that_rounding_has_turned_inside_out_is_made_narrow() -> None:
+    """A negative eigenvalue of C has no standard deviation: it becomes 1e-8."""
+    integers = Integers(3, Lattice([]), 0.1, Round())
+    c = cmaes.constants(3, 8, exact=True)
+    s = cmaes.start(c, np.zeros(3), integers)._replace(C=np.diag([2.0, 1.0, -1e-9]))
+    nothing = cmaes.sample(c, s, np.zeros((8, 3)))
+    after = cmaes.update(c, s, nothing, Ranking(np.arange(8), 8), integers)
+    assert after.axes.min() == 1e-8
+    assert after.axes.max() == pytest.approx(2 * np.median(after.axes))
+    assert np.linalg.eigvalsh(after.C).min() == pytest.approx(1e-8)
+    assert np.isfinite(after.sd).all()
