@@ -73,7 +73,7 @@ def model_at(plateaus: list[float]) -> Newton:
 def first_points(phase: IntegerNeighbours) -> list[list[float]]:
     """The plateaus of each neighbour, and that each has a point and a gradient."""
     points = phase.propose()
-    rows = points.plateaus.tolist()
+    rows: list[list[float]] = points.plateaus.tolist()
     assert rows == [row for row in rows[::3] for _ in range(3)]
     return rows[::3]
 
