@@ -84,16 +84,18 @@ def test_what_does_not_fit_is_refused(name: str) -> None:
     good = _serialize.unpack(saved(gaussian))
     larger = gaussian_of(name, 12)
     larger.draw(np.random.default_rng(1))
-    bad = [
-        good | {"z": _serialize.unpack(saved(larger))["z"]},
-        good | {"z": np.zeros(4)},
-        good | {"state": good["state"] | {"m": np.zeros(5)}},
-        good | {"state": {k: v for k, v in good["state"].items() if k != "sigma"}},
-        good | {"state": good["state"] | {"sigma": "wide"}},
-        good | {"state": good["state"] | {"more": 1.0}},
-    ]
-    for state in bad:
-        with pytest.raises(ValueError, match="state: "):
+    for state, words in (
+        (good | {"z": _serialize.unpack(saved(larger))["z"]}, "state: z must be an array of shape"),
+        (good | {"z": np.zeros(4)}, "state: z must be an array of shape"),
+        (good | {"state": good["state"] | {"m": np.zeros(5)}}, "state: m must be an array of shape"),
+        (
+            good | {"state": {k: v for k, v in good["state"].items() if k != "sigma"}},
+            "state: gaussian must have m, integer_state, sigma",
+        ),
+        (good | {"state": good["state"] | {"sigma": "wide"}}, "state: sigma must be a number"),
+        (good | {"state": good["state"] | {"more": 1.0}}, "state: gaussian must have .* more"),
+    ):
+        with pytest.raises(ValueError, match=words):
             gaussian.restore(state)
 
 
