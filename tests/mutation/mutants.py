@@ -70,7 +70,10 @@ class Finder(cst.CSTVisitor):
 
 def _is_no_value(node: cst.Assign | cst.AugAssign) -> bool:
     name = node.target if isinstance(node, cst.AugAssign) else node.targets[0].target
-    return isinstance(node.value, cst.Subscript) or (isinstance(name, cst.Name) and name.value == "__all__")
+    value = node.value
+    if isinstance(value, cst.Call) and isinstance(value.func, cst.Name) and value.func.value == "TypeVar":
+        return True
+    return isinstance(value, cst.Subscript) or (isinstance(name, cst.Name) and name.value == "__all__")
 
 
 def mutants_of(path: Path) -> list[Mutant]:
