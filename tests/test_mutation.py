@@ -83,6 +83,8 @@ def test_which_tests_reach_it(found: list[Mutant]) -> None:
     assert reach.tests(by_change["`return x + 1` -> `return x - 1`"]) == ["a"]
     assert reach.tests(by_change["`LIMIT = 3` -> `LIMIT = 4`"]) == ["a", "b"]
     assert reach.at_import(by_change["`LIMIT = 3` -> `LIMIT = 4`"])
+    with_its_own = reach._replace(seconds={"tests/test_m.py::c": 1.0, "tests/test_n.py::d": 1.0})
+    assert with_its_own.tests(by_change["`LIMIT = 3` -> `LIMIT = 4`"]) == ["tests/test_m.py::c"]
 
 
 def test_survivors_are_compared_with_the_list(

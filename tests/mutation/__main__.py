@@ -125,7 +125,7 @@ def main() -> int:
 
 def kept(path: Path) -> list[Mutant]:
     """The mutants of a file; to make them takes a while, so they are kept as long as nothing changes."""
-    made = digest([path, *Path(__file__).parent.glob("*.py")])[:16]
+    made = digest([path, Path(__file__).with_name("mutants.py")])[:16]
     at = OUT / "reach" / f"mutants-{path.parent.name}-{path.stem}-{made}.pickle"
     if not at.exists():
         at.write_bytes(pickle.dumps(mutants_of(path)))

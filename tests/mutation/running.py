@@ -52,11 +52,16 @@ class Reach(NamedTuple):
     seconds: dict[str, float]
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Those that reach a mutant's lines; for lines of the import, those that reach its file."""
+        """Those that reach a mutant's lines; for lines of the import, those that reach its file.
+
+        And those of the file of tests that has its name: they may look at nothing but constants.
+        """
         lines = self.lines.get(mutant.file, {})
         here = {test for line in mutant.lines for test in lines.get(line, ())}
         if here == {""}:
             here = {test for tests in lines.values() for test in tests}
+            name = f"test_{Path(mutant.file).name}::"
+            here |= {test for test in self.seconds if name in test}
         return sorted(here & self.seconds.keys())
 
     def of(self, file: str) -> Reach:

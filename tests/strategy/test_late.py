@@ -159,6 +159,19 @@ def test_values_far_out_are_distributed_like_the_tail_of_the_gaussian(side: floa
     assert beyond.std() == pytest.approx(0.096, abs=0.005)
 
 
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_rounding_does_not_put_a_value_on_the_plateau_beside_its_own(side: float) -> None:
+    """Far out all of a plateau is as good as its nearer end, which must not be crossed by the last digit."""
+    rng = np.random.default_rng(2)
+    n = 500
+    lattice = Lattice([(0.0, 1.0, 8)] * n)
+    integers = Integers(0, lattice, 0.1, Round())
+    m, sd = side * rng.uniform(100.0, 1000.0, n), rng.uniform(0.01, 0.1, n)
+    plateaus = np.full((1, n), 3.0)
+    x = sample_missing_integers(integers, np.full((1, n), np.nan), plateaus, m, sd, rng)
+    np.testing.assert_array_equal(lattice.plateau(x), plateaus)
+
+
 def population_of(origins: Origins, count: int) -> LatePopulation:
     """So many points, of which only their origins matter."""
     z = np.zeros((count - origins.pairs, 2))
