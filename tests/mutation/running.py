@@ -271,13 +271,14 @@ class Foreman:
         return True
 
     def chosen(self, mutant: Mutant) -> list[str]:
-        """The tests that reach it: those that killed in this file, then the fast ones, within the limit."""
+        """The tests that reach it, within the limit: its own, those that killed here before, the fast ones."""
         kills, seconds = self.kills[mutant.file], self.reach.seconds
         endured = self.endured.get(mutant.id, ())
         left = [test for test in self.reach.tests(mutant) if test.partition("::")[0] not in endured]
         tests: list[str] = []
         total = 0.0
-        for test in sorted(left, key=lambda t: (-kills[t], seconds[t])):
+        name = f"test_{Path(mutant.file).name}::"  # its own tests come first
+        for test in sorted(left, key=lambda t: (name not in t, -kills[t], seconds[t])):
             total += seconds[test]
             if tests and total > self.limit:
                 break

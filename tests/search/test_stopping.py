@@ -134,6 +134,8 @@ def test_integers_that_move_slowly_are_waited_for() -> None:
     [
         (0.01, 1.0, Stop.FLAT),
         (0.01, 0.99, None),
+        (0.1, 1.0, Stop.FLAT),  # on one threshold, ...
+        (0.6, 1.0, None),  # ... on two
         (3.0, 1.0, None),
         (3.0, 1.01, None),
         (3.0, 3.99, None),
@@ -148,7 +150,7 @@ def test_equal_values_are_endured_longer_while_the_gaussian_is_wide(
     state = dxnesic.start(dxnesic.constants(2, 8), np.full(2, 9.4), integers, sd)._replace(age=1)
     log = RunLog.start(2, 8, integers)
     log = log._replace(flat=int(flat * log.patience), level=3.0)
-    assert (integers.resolution(state.m, state.sd).max() > 1) == (sd == 3.0)
+    assert (integers.resolution(state.m, state.sd).max() > 1) == (sd > 0.5)
     assert stop_reason(log, state, integers) is reason
     failed = log._replace(level=math.inf)
     assert stop_reason(failed, state, integers) is (None if reason is None else Stop.INFEASIBLE)
@@ -165,6 +167,7 @@ def test_patience_is_longer_where_a_better_neighbour_is_rare() -> None:
 def test_every_reason_is_in_whole_sentences(stop: Stop) -> None:
     for sentence in re.split(r"(?<=\.) ", stop.value):
         assert re.fullmatch(r"[A-Z][a-z]+\b[^.]*[^. ]\.", sentence)
+        assert not re.search(r"[A-Z]{2}", sentence)
 
 
 def test_only_what_broke_the_search_off_was_not_planned() -> None:
@@ -256,9 +259,9 @@ def test_integers_must_have_settled_too() -> None:
     assert reason(MIXED, sd=1e-13, m=5.0, log=waiting) is None
 
 
-@pytest.mark.parametrize(("spread", "stops"), [(0.1, True), (0.5, True), (1.0, False), (9.0, False)])
+@pytest.mark.parametrize(("spread", "stops"), [(0.1, True), (0.5, True), (0.6, False), (9.0, False)])
 def test_an_integer_on_several_plateaus_has_not_settled(spread: float, stops: bool) -> None:
-    """On one threshold it has: that is where Leap keeps it."""
+    """On one threshold it has, that is where Leap keeps it; on two (0.6) it has not."""
     log = RunLog.start(2, 8, MIXED)
     log = log._replace(unchanged=log.patience)
     c = dxnesic.constants(2, 8)
@@ -275,7 +278,7 @@ def test_a_run_diverges_beyond_all_bounds() -> None:
 
 def test_the_condition_number_has_its_limit() -> None:
     assert reason(CONTINUOUS, axes=np.array([1e14, 1.0])) is None
-    assert reason(CONTINUOUS, axes=np.array([1.0, 1.001e14])) is Stop.CONDITION
+    assert reason(CONTINUOUS, axes=np.array([1.0, np.nextafter(1e14, np.inf)])) is Stop.CONDITION
     assert reason(CONTINUOUS, axes=np.array([1.0, 1.001e14]), age=1) is None
 
 
