@@ -271,7 +271,7 @@ class Foreman:
         return True
 
     def chosen(self, mutant: Mutant) -> list[str]:
-        """The tests that reach it, within the limit: its own, those that killed here before, the fast ones."""
+        """The tests that reach it, within the limit: its own, those that have killed here, the fast ones."""
         kills, seconds = self.kills[mutant.file], self.reach.seconds
         endured = self.endured.get(mutant.id, ())
         left = [test for test in self.reach.tests(mutant) if test.partition("::")[0] not in endured]
