@@ -167,7 +167,7 @@ def test_steps_are_four_standard_deviations_at_most_and_longer_after_good_ones()
 
 def test_a_first_step_that_does_not_keep_its_promise_is_no_model() -> None:
     """In one variable, where there are no cross differences to blame."""
-    for gain, failed in ((0.49, True), (0.51, False), (1.99, False), (2.01, True)):
+    for gain, failed in ((0.49, True), (0.5, True), (0.51, False), (1.99, False), (2.0, True), (2.01, True)):
         newton = on_a_line(parabola)
         batch(newton, parabola)
         value = newton.centre.value - gain * newton.promised
@@ -348,3 +348,50 @@ def test_a_ridge_is_left_downhill() -> None:
     assert batch(newton, ridge) == [0.5, -0.5]
     assert newton.centre.x.tolist() == [-0.5]
     assert newton.step[0] < 0
+
+
+def test_axes_without_any_length_get_the_smallest() -> None:
+    newton = on_a_plane(quadratic_here, [3.0, 3.0], np.zeros((2, 2)))
+    np.testing.assert_allclose(np.abs(newton.basis), 1e-12 * np.eye(2))
+
+
+def test_as_good_is_not_better() -> None:
+    """And where the first value is not known, anything is."""
+    newton = on_a_line(parabola)
+    newton.observe(Results(newton.propose(), np.full(2, newton.start.value), None))
+    assert newton.best is newton.start
+    other = neighbour()
+    points = other.propose()
+    other.observe(Results(points, np.array([7.0, 6.0, 8.0, 8.0, 9.0]), None))
+    assert other.best.value == 6.0
+    np.testing.assert_array_equal(other.best.x, points.x[1])
+
+
+def test_around_a_violated_point_there_is_no_model() -> None:
+    newton = on_a_line(parabola)
+    newton.start = newton.start._replace(violation=0.5)
+    batch(newton, parabola)
+    assert newton.failed
+
+
+@pytest.mark.parametrize(
+    ("value", "sides"), [(1.7e308, [1.7e308, 1.7e308]), (0.0, [1.7e308, -1.7e308]), (0.0, [1.7e308, 1.7e308])]
+)
+def test_values_near_the_end_of_all_numbers_are_no_model_and_no_error(
+    value: float, sides: list[float]
+) -> None:
+    newton = on_a_line(lambda x: np.full(len(x), value))
+    newton.observe(Results(newton.propose(), np.array(sides), None))
+    assert newton.failed
+
+
+def test_a_side_that_is_only_extrapolated_is_not_gone_to() -> None:
+    """However good it should be: it was not evaluated."""
+    newton = on_a_line(parabola)
+    batch(newton, parabola)
+    points = newton.propose()
+    told = Results(points, np.array([3.0, 4.0, np.nan]), None, known=np.array([True, True, False]))
+    newton.observe(told)
+    assert newton.centre.value == 3.0
+    np.testing.assert_array_equal(newton.centre.x, points.x[0])
+    assert newton.best.value == 3.0
