@@ -395,3 +395,72 @@ def test_a_side_that_is_only_extrapolated_is_not_gone_to() -> None:
     assert newton.centre.value == 3.0
     np.testing.assert_array_equal(newton.centre.x, points.x[0])
     assert newton.best.value == 3.0
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-30, 1e30, 1e200])
+def test_the_unit_of_values_does_not_matter(unit: float) -> None:
+    def scaled(x: FloatArray) -> FloatArray:
+        return unit * parabola(x)
+
+    newton = on_a_line(scaled)
+    assert batch(newton, scaled) == [0.5, -0.5]
+    assert batch(newton, scaled) == [2.0, 2.15, 1.85]
+    assert newton.done
+    assert not newton.failed
+
+
+@pytest.mark.parametrize("side", range(1, 9))
+def test_the_best_side_of_the_batch_becomes_the_centre(side: int) -> None:
+    """Each axis has differences of its own length."""
+    domain = domain_of(FLOATS)
+    newton = Newton(domain, evaluated(domain, lambda x: 9.0 + (x**2).sum(axis=1), [0.0] * 4, []), np.eye(4))
+    newton.h = np.array([0.1, 0.2, 0.3, 0.4])
+    points = newton.propose()
+    values = np.full(8, 10.0)
+    values[side - 1] = 8.0
+    newton.observe(Results(points, values, None))
+    np.testing.assert_array_equal(newton.centre.x, points.x[side - 1])
+    np.testing.assert_allclose(newton.basis @ newton.offset, points.x[side - 1])
+    assert newton.centre.value == 8.0
+    assert newton.probed is newton.start
+
+
+def test_all_the_gain_is_counted_from_the_first_point() -> None:
+    newton = on_a_line(parabola)
+    batch(newton, parabola)
+    batch(newton, parabola)
+    assert newton.first_value == newton.start.value == 11.0
+    other = neighbour()
+    for _ in range(2):
+        points = other.propose()
+        other.observe(Results(points, quadratic_here(points.x), None))
+    assert other.first_value == 10.0
+
+
+@pytest.mark.parametrize(("along", "learnt"), [(0.9e-8, False), (1.1e-8, True), (-1.1e-8, True)])
+def test_a_change_of_the_gradient_across_the_move_says_nothing_about_the_curvature(
+    along: float, learnt: bool
+) -> None:
+    """An update of rank one would divide by almost nothing there."""
+    newton = on_a_plane(quadratic_here, [3.0, 3.0])
+    for length in (1e-3, 1.0, 100.0):
+        newton.hessian = np.zeros((2, 2))
+        newton.gradient, newton.offset, newton.step = np.zeros(2), np.zeros(2), np.array([length, 0.0])
+        newton._learn(np.array([along, 1.0]))
+        assert newton.hessian.any() == learnt
+        if learnt:  # it explains the change
+            np.testing.assert_allclose(newton.hessian @ newton.step, [along, 1.0])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*("h", "trial", "gradient", "offset", "step", "arms", "sides", "bends"), *("basis", "hessian")],
+)
+def test_a_state_whose_arrays_do_not_fit_is_refused(name: str) -> None:
+    state = on_a_plane(quadratic_here, [3.0, 3.0]).state()
+    for point in ("start", "best", "centre", "probed"):
+        state[point] = state[point]._asdict()
+    assert Newton.restored(PLANE, state).steps == 0
+    for shape in ((1,), (3,), (3, 3)):
+        with pytest.raises(ValueError, match=f"state: {name} must be an array of shape"):
+            Newton.restored(PLANE, state | {name: np.zeros(shape)})
