@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from saltus._typing import FloatArray
 from saltus.search.mixed_run import MixedRun, _uncertainty
 from saltus.search.proposal import Domain, Results
 from saltus.space.encoding import Encoding
+from saltus.strategy import Leap
 
 from .playing import domain_of
 
@@ -213,3 +216,33 @@ def test_without_integers_the_conditional_covariance_is_the_whole_one() -> None:
 
 def test_a_mixed_run_learns_from_any_point() -> None:
     assert wide_run().accepts(np.array([3.0]))
+
+
+def test_a_run_is_scaled_and_lazy_with_the_papers_margin_unless_it_is_told_otherwise() -> None:
+    domain = domain_of(Space([Float()] * 6 + [Int(0, 20)] * 2))
+    plain = MixedRun(domain, 8, None, np.zeros(8), 1.0)
+    other = MixedRun(domain, 8, 0.03, np.zeros(8), 1.0, exact=True, scaling=False)
+    constants = [cast(Any, run.gaussian).constants for run in (plain, other)]
+    assert [run.gaussian.integers.alpha for run in (plain, other)] == [1 / 64, 0.03]
+    assert [c.refresh for c in constants] == [4, 1]
+    assert constants[0].eta_D > 0.0 == constants[1].eta_D
+    assert [run.gaussian.integers.treatment for run in (plain, other)] == [Leap(bias=True)] * 2
+    assert [run.gaussian.size for run in (plain, other)] == [8, 8]
+    assert plain.goal is None
+
+
+def test_without_integers_a_run_without_any_value_is_given_up_after_its_patience_too() -> None:
+    run = without_integers()
+    generations = 0
+    while not run.done:
+        told(run, np.nan)
+        generations += 1
+    assert generations == run.patience + 1
+    assert run.hopeless()
+
+
+def test_a_goal_above_zero_can_be_out_of_reach_too() -> None:
+    run = wide_run(5.0)
+    for generation in range(11):
+        told(run, 1000.0 - generation, [float(generation % 2)])
+    assert run.hopeless()
