@@ -15,7 +15,7 @@ from saltus._typing import FloatArray
 from saltus.search.coordinate_scan import CoordinateScan
 from saltus.search.mixed_run import MixedRun
 from saltus.search.proposal import Evaluated, Results
-from saltus.search.restarts import Saltus
+from saltus.search.restarts import KINDS, OPTIONAL, Saltus
 
 from .playing import ALL_KINDS, domain_of, stiff
 
@@ -390,3 +390,27 @@ def test_kinds_that_are_left_out(without: str, kinds: set[str]) -> None:
     for spent in ((0, 0, 10**6), (10**6, 0, 0), (0, 10**6, 0)):
         saltus = search(without=frozenset([without]))
         assert ended(saltus, point(1.0), spent=spent) in kinds
+
+
+def test_what_can_be_left_out_has_these_names() -> None:
+    """They are in the documents, and in records of studies."""
+    assert " / ".join(OPTIONAL) == (
+        "scaling / newton / deep / sweep / neighbours / scan / local runs / global runs"
+    )
+    assert KINDS == ("small", "large", "local")
+
+
+@pytest.mark.parametrize("kind", ["first", "global", "local"])
+def test_every_run_has_the_options_of_the_search(kind: str) -> None:
+    def run_of(saltus: Saltus) -> MixedRun:
+        if kind != "first":
+            ended(saltus, point(1.0), spent=(0, 0, 10**6) if kind == "global" else (10**6, 0, 0))
+        return cast(MixedRun, saltus.phase)
+
+    told = run_of(Saltus(DOMAIN, 8, 0.03, np.zeros(3), exact=True, without=frozenset(["scaling", "scan"])))
+    plain = run_of(search(without=frozenset(["scan"])))
+    assert (told.margin, told.exact, told.scaling) == (0.03, True, False)
+    assert (plain.margin, plain.exact, plain.scaling) == (None, False, True)
+    if kind == "first":
+        m, sd = search().where()
+        assert (m.tolist(), sd.tolist()) == ([0.0] * 3, [1.0] * 3)
