@@ -10,12 +10,13 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from saltus import Bool, Float, Int, Optimizer, Ordinal, Space, Stop, minimize
+from saltus import Bool, Float, Int, Optimizer, Ordinal, Space, Stop, _serialize, minimize
 from saltus._typing import FloatArray
 from saltus.search.coordinate_scan import CoordinateScan
 from saltus.search.mixed_run import MixedRun
-from saltus.search.proposal import Evaluated, Results
+from saltus.search.proposal import Domain, Evaluated, Results
 from saltus.search.restarts import KINDS, OPTIONAL, Saltus
+from saltus.space.encoding import Encoding
 
 from .playing import ALL_KINDS, domain_of, stiff
 
@@ -414,3 +415,80 @@ def test_every_run_has_the_options_of_the_search(kind: str) -> None:
     if kind == "first":
         m, sd = search().where()
         assert (m.tolist(), sd.tolist()) == ([0.0] * 3, [1.0] * 3)
+
+
+def test_evaluations_and_phases_add_up() -> None:
+    saltus = search(without=frozenset(["newton"]))
+    assert saltus.descent.without == {"newton"}
+    rng = np.random.default_rng(1)
+    evaluations, begun = 0, [type(saltus.phase)]
+    while not saltus.descent.over:
+        before = saltus.phase
+        saltus.draw(rng)
+        points = saltus.propose()
+        saltus.observe(Results(points, np.abs(points.x).sum(axis=1), None), rng)
+        evaluations += len(points.x)
+        if saltus.phase is not before:
+            begun.append(type(saltus.phase))
+        assert saltus.spent == {"small": evaluations, "large": 0, "local": 0}
+    assert len(begun) > 3
+    assert saltus.phases == len(begun)
+
+
+def test_of_equal_points_from_elsewhere_the_first_counts() -> None:
+    saltus = search()
+    for plateau in (4.0, 5.0):
+        saltus.inject(point(3.0, plateau=plateau))
+    assert cast(Evaluated, saltus.stray).plateaus.tolist() == [4.0]
+
+
+def test_a_run_beyond_all_bounds_has_diverged() -> None:
+    saltus = search()
+    saltus.descent.phase = MixedRun(DOMAIN, 8, None, np.zeros(3), np.array([1e11, 1.0, 1.0]))
+    saltus._end(point(1.0))
+    assert saltus.stop is Stop.DIVERGED
+
+
+def test_a_global_run_begins_elsewhere_along_every_variable() -> None:
+    saltus = search()
+    ended(saltus, point(1.0), 1, (0, 0, 10**6))
+    shares = (saltus.where()[0] - DOMAIN.low) / DOMAIN.span
+    assert len({round(share, 6) for share in shares.tolist()}) == 3
+
+
+def test_the_steps_of_a_local_run_are_relative_to_the_width_of_a_plateau() -> None:
+    """Whatever the unit of the coordinates is."""
+    encoding = Encoding(Space([Float(-5, 5), Int(0, 9)]))
+    domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
+    saltus = Saltus(domain, 8, None, np.zeros(2), without=frozenset(["scan", "global runs"]))
+    x = domain.proposals(np.zeros((1, 1)), np.array([[5.0]])).x[0]
+    saltus.descent.phase.best = Evaluated(x, np.array([5.0]), 0.0, 1.0)
+    saltus.restart(np.random.default_rng(1))
+    width = domain.lattice.value(np.array([1.0]))[0] - domain.lattice.value(np.array([0.0]))[0]
+    assert not 0.8 < width < 1.2
+    assert 0.3 * width <= saltus.where()[1][1] <= 1.0 * width
+
+
+def test_a_search_that_has_stopped_goes_on_from_its_state() -> None:
+    saltus = search()
+    ended(saltus, point(5.0), spent=(10**6, 0, 7))
+    saltus.inject(point(6.0))
+    saltus._end(point(7.0))
+    saltus.inject(point(3.0, plateau=8.0))
+    state = _serialize.unpack(json.loads(json.dumps(_serialize.pack(saltus.state()), allow_nan=False)))
+    other = search()
+    other.restore(state)
+    assert other.stop is saltus.stop is Stop.CONVERGED
+    for name in ("default", "large", "failures", "restarts", "phases", "kind", "spent"):
+        assert getattr(other, name) == getattr(saltus, name)
+    assert (other.kind, other.failures, other.restarts) == ("local", 1, 1)
+    for name, value in (("incumbent", 5.0), ("stray", 3.0)):
+        found: Evaluated = getattr(other, name)
+        assert found.value == value
+        np.testing.assert_array_equal(found.x, getattr(saltus, name).x)
+        with pytest.raises(ValueError, match=f"state: {name} must have"):
+            search().restore(state | {name: {"x": 1.0}})
+        with pytest.raises(ValueError, match="x must be an array of shape"):
+            search().restore(state | {name: state[name] | {"x": np.zeros(9)}})
+    with pytest.raises(KeyError):
+        search().restore(state | {"kind": "tiny"})
