@@ -482,6 +482,7 @@ def test_a_search_that_has_stopped_goes_on_from_its_state() -> None:
     for name in ("default", "large", "failures", "restarts", "phases", "kind", "spent"):
         assert getattr(other, name) == getattr(saltus, name)
     assert (other.kind, other.failures, other.restarts) == ("local", 1, 1)
+    assert (other.descent.population, other.descent.without) == (8, frozenset())
     for name, value in (("incumbent", 5.0), ("stray", 3.0)):
         found: Evaluated = getattr(other, name)
         assert found.value == value
