@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from saltus import order
+from saltus import Float, Space, order
 from saltus._typing import FloatArray
 from saltus.search.newton import Newton
 from saltus.search.polish import Polish
@@ -200,3 +200,18 @@ def test_the_best_of_a_polish_is_the_best_of_all_generations() -> None:
     told(polish, 60.0)
     assert polish.best.value == 50.0
     assert (polish.generations, polish.trail, polish.bests) == (3, [100.0, 50.0, 50.0], [100.0, 50.0, 60.0])
+
+
+def test_zero_again_and_again_is_the_same_value_too() -> None:
+    polish = polish_of(100.0, order.WORST)
+    for _ in range(polish.window):
+        assert not polish.done
+        told(polish, 0.0)
+    assert polish.done
+
+
+@pytest.mark.parametrize(("n", "window"), [(1, 12), (2, 13), (10, 20), (40, 35)])
+def test_the_window_is_ten_generations_and_ten_evaluations_for_each_variable(n: int, window: int) -> None:
+    domain = domain_of(Space([Float()] * n))
+    point = evaluated(domain, lambda x: (x**2).sum(axis=1), [1.0] * n, [])
+    assert Polish(domain, point, np.eye(n)).window == window

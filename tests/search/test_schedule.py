@@ -391,7 +391,7 @@ def test_the_goal_and_all_else_of_a_descent_come_back_from_its_state() -> None:
         again = Descent.restored(station.domain, 8, frozenset(["scan"]), state)
         assert again.goal == station.descent.goal == (None if goal is None else (0.0, goal))
         assert (again.deep, again.scanned, again.over) == (True, True, False)
-        assert (again.population, again.without) == (8, {"scan"})
+        assert (again.population, again.without) == (8, frozenset(["scan"]))
         assert again.covariance is not None
         np.testing.assert_array_equal(again.covariance, np.eye(1))
         assert isinstance(again.smooth, Newton)
