@@ -52,6 +52,7 @@ def test_a_line_has_one_point_in_each_thirtieth_of_the_range_and_changes_nothing
     scan = scan_of()
     j = scan.order[0]
     assert np.floor(places(scan) * 30).tolist() == list(range(30))
+    assert len(np.unique(np.round(places(scan) * 30 % 1, 6))) == 30  # each at a random place of its own
     batch = scan.propose()
     np.testing.assert_array_equal(np.delete(batch.x, j, axis=1), np.tile(np.delete(scan.best.x, j), (30, 1)))
     np.testing.assert_array_equal(batch.plateaus, np.full((30, 1), 2.0))
