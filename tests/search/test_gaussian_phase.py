@@ -160,7 +160,7 @@ def test_values_near_the_end_of_all_numbers_have_a_price_or_none_but_are_no_erro
     phase = mixed_run()
     phase.draw(np.random.default_rng(1))
     points = phase.propose()
-    values, violations = np.linspace(-1.7e308, 1.7e308, 8), np.array([1.0, 0.0] * 4)
+    values, violations = np.array([-1.7e308, 1.7e308] * 4), np.array([1.0, 0.0] * 4)
     phase.observe(Results(points, values, violations))
     assert phase.best.violation == 0.0
     phase = mixed_run()
