@@ -147,9 +147,3 @@ def test_a_winner_that_goes_on_is_restored_as_one_of_the_crowd(batches: int) -> 
     assert any(places[0]) == (batches == 1)
     assert other.winner.best.value == phase.winner.best.value
     np.testing.assert_array_equal(other.propose().x, phase.propose().x)
-
-
-def test_without_integers_there_are_no_neighbours() -> None:
-    domain = domain_of(Space([Float()]))
-    point = evaluated(domain, lambda x: (x**2).sum(axis=1), [1.0], [])
-    assert IntegerNeighbours(domain, Newton(domain, point, np.eye(1))).done
