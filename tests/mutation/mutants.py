@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from difflib import ndiff
 from pathlib import Path
@@ -76,6 +77,11 @@ def _is_no_value(node: cst.Assign | cst.AugAssign) -> bool:
     return isinstance(value, cst.Subscript) or (isinstance(name, cst.Name) and name.value == "__all__")
 
 
+def _unchecked(code: str) -> str:
+    """Code without `strict=True` of zip: where lengths are always equal, it checks and changes nothing."""
+    return re.sub(r"strict=\w+|\s", "", code)
+
+
 def mutants_of(path: Path) -> list[Mutant]:
     """All mutants of a file that compile."""
     text = path.read_text()
@@ -104,6 +110,8 @@ def mutants_of(path: Path) -> list[Mutant]:
             ndiff(text.splitlines()[slice(around[0], lines.stop - 1)], mutated.splitlines()[slice(*around)])
         )
         was, now = (" ".join(d[2:].strip() for d in diff if d[0] == sign) for sign in "-+")
+        if _unchecked(was) == _unchecked(now):
+            continue
         scope = ".".join(getattr(s, "name").value for s in scopes)  # noqa: B009
         seen[scope, f"`{was}` -> `{now}`"] += 1
         n = seen[scope, f"`{was}` -> `{now}`"]
