@@ -106,7 +106,8 @@ def main() -> int:
         print(f"which test reaches which line, of {len(unknown)} files of tests ...", flush=True)
         subprocess.run([sys.executable, "-m", "tests.mutation", "--measure", *unknown], cwd=ROOT, check=True)
     reach = Reach.joined([read_reach(at) for at in places(tests).values()])
-    mutants = [m for pattern in args.only for path in sorted(SOURCE.glob(pattern)) for m in kept(path)]
+    paths = dict.fromkeys(path for pattern in args.only for path in sorted(SOURCE.glob(pattern)))
+    mutants = [mutant for path in paths for mutant in kept(path)]
     known = listed(LISTED.read_text()) if LISTED.exists() else {}
     state = {file: at.stem for file, at in places(tests).items()}
     fates, asked = read(results), remember(state)

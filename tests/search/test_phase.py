@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_every_phase_is_saved_and_restored_in_the_middle_of_a_batch(fun: Callabl
 class Walk(Phase):
     """The simplest phase: one point, until it is told."""
 
-    saved = ("best", "done")
+    saved: ClassVar[tuple[str, ...]] = ("best", "done")
 
     def __init__(self, domain: Domain) -> None:
         self.domain, self.best, self.done = domain, domain.nowhere(), False

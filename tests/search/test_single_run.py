@@ -127,11 +127,15 @@ def test_another_run_begins_anywhere_in_the_ranges_with_twice_the_population() -
 
 def test_without_a_margin_alpha_is_the_papers_and_every_run_has_the_same_options() -> None:
     assert single().run.gaussian.integers.alpha == 1 / (3 * 8)
-    search = Single(DOMAIN, STRATEGIES["dx-nes-ici"], 8, 0.01, np.zeros(3), exact=True)
-    for _ in range(2):
+    domain = domain_of(Space([Float(-5, 5)] * 6 + [Int(0, 9)] * 2))
+    search = Single(domain, STRATEGIES["dx-nes-ici"], 8, 0.01, np.zeros(8), exact=True)
+    for restarts in range(3):
         assert search.run.gaussian.integers.alpha == 0.01
         assert cast(Any, search.run.gaussian).constants.refresh == 1
+        assert (search.restarts, search.population) == (restarts, 8 * 2**restarts)
         search.restart(np.random.default_rng(1))
+    plain = Single(domain, STRATEGIES["dx-nes-ici"], 8, None, np.zeros(8))
+    assert cast(Any, plain.run.gaussian).constants.refresh == 4
 
 
 @pytest.mark.parametrize("generations", [1, 400])
