@@ -4,6 +4,8 @@ RUN := .venv/bin/python
 STAMP := .venv/.installed-from-pyproject
 # the sampler's tests run with the newest Optuna and with this one (tests/optuna/test_oldest.py)
 OLDEST_OPTUNA := 4.0.0
+# tests start hundreds of processes: none of them is to compile all modules anew
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test lint test-slow test-machines torture mutants cost paper clean
 
@@ -23,7 +25,7 @@ demo: setup  ## design a lens with a ray tracer that is no Python program, and w
 	.venv/bin/saltus report examples/lens/study.toml --db out/lens.db
 
 test: setup  ## the fast tests
-	$(RUN) -m pytest -q -n auto
+	$(RUN) -m pytest -q -n auto --dist worksteal
 
 lint: setup
 	$(RUN) -m ruff check .

@@ -27,9 +27,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import binomtest, fisher_exact
 
-from experiments import figures, published
+from experiments import published
 from experiments.harness import RESULTS, Summary, Trial, command_line, made_by, markdown, summary
 from experiments.published import TABLE2, TABLE3, TABLE4, Published
 from experiments.record import Cell, complete
@@ -40,7 +39,7 @@ from saltus.strategy import default_population
 
 PROBLEMS = {make(2).name: make for make in PAPER}
 TABLES = {"table2": TABLE2, "table3": TABLE3, "table4": TABLE4}
-FIGURES = {"figure5": figures.figure5, "figure6": figures.figure6}
+FIGURES = ("figure5", "figure6")
 
 
 def run(cell: Cell, seed: int) -> Trial:
@@ -58,6 +57,10 @@ class Row(NamedTuple):
     @property
     def successes_agree(self) -> bool:
         """Whether the paper's rate of success lies in the 95% interval of ours."""
+        from scipy.stats import (
+            binomtest,
+        )  # here, as are the figures: the processes that run trials need neither
+
         assert self.paper is not None
         low, high = binomtest(self.ours.successes, self.ours.trials).proportion_ci(0.95)
         return bool(low <= self.paper.successes / 100 <= high)
@@ -77,6 +80,8 @@ class Row(NamedTuple):
             return "-"
         differ = []
         if not self.successes_agree:
+            from scipy.stats import fisher_exact
+
             both = [
                 [s, n - s] for s, n in ((self.ours.successes, self.ours.trials), (self.paper.successes, 100))
             ]
@@ -191,6 +196,8 @@ def write(name: str, every: Every, best: list[Row], arguments: argparse.Namespac
     if sweep:
         text += f"\n\n{what_the_default_costs(every)}"
         lines = [row for rows in every.values() for row in rows]
+        from experiments import figures
+
         figures.sweep({row.cell: row.ours for row in lines}, path)
     keep(path, command_line("paper"), arguments.trials, text, [row.plain() for row in lines])
 
@@ -300,7 +307,10 @@ def main() -> None:
             printed[name] = [row.plain() for row in rows]
             text = markdown(HEADER, [row.cells() for row in rows])
         else:
-            printed[name] = [str(path) for path in FIGURES[name](arguments.out)]
+            from experiments import figures
+
+            draw = {"figure5": figures.figure5, "figure6": figures.figure6}[name]
+            printed[name] = [str(path) for path in draw(arguments.out)]
             text = "\n".join(printed[name])
         if not arguments.json:
             print(f"\n{name}\n\n{text}", flush=True)

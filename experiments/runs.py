@@ -4,8 +4,9 @@ sigma = 1 and alpha = 1 / (N lambda). A run succeeds with a value below 1e-10, a
 evaluations, when the smallest eigenvalue of the covariance matrix falls below 1e-30 or its condition number
 exceeds 10^14 (looked at when the eigenbasis is fresh), or when a peer's own stopping rule ends it.
 
-The loop works on the search itself, a batch at a time as arrays: `Optimizer` with the same seed makes the
-same run (a test compares them), with about a quarter more time for its candidates.
+The loop is not that of `execution/driver.py`, but works on the search itself, a batch at a time as arrays:
+`Optimizer` with the same seed makes the same run (a test compares them), with about a quarter more time for
+its candidates, and the driver would add its evaluations one by one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from experiments.harness import Trial
 from saltus._typing import FloatArray
 from saltus.problems import Problem
-from saltus.search import Domain, Results, Search, begin
+from saltus.search import SEARCHES, Domain, Results, Search, Settings
 from saltus.search.single_run import Single
 from saltus.search.stopping import LARGEST_CONDITION
 from saltus.space.encoding import Encoding
@@ -48,25 +49,28 @@ def generations(
     exact: bool = False,
 ) -> Iterator[Generation]:
     """A run without end, from the Gaussian of the encoding; the default strategy begins again by itself."""
-    domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
-    search = begin(strategy, domain, population, None, encoding.m, exact)
+    settings = Settings(strategy, population, exact=exact)
+    domain = Domain(encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends, settings)
+    search = SEARCHES[strategy](domain, encoding.m)
     evaluations = 0
     while True:
         if strategy == "saltus" and search.stop is not None:
             search.restart(rng)
-        search.draw(rng)
-        points = search.propose()
+        search.phase.draw(rng)
+        points = search.phase.propose()
         values = problem.fun(encoding.numbers(*points))
         evaluations += len(values)
         search.observe(Results(points, values, None), rng)
-        yield Generation(evaluations, float(np.minimum.reduce(values)), *search.where(), _failed(search))
+        yield Generation(
+            evaluations, float(np.minimum.reduce(values)), *search.phase.where(), _failed(search)
+        )
 
 
 def _failed(search: Search) -> bool:
     """Whether the covariance matrix ends a run of the paper; the default strategy never fails."""
     if not isinstance(search, Single):
         return False
-    state = search.run.gaussian.state
+    state = search.phase.gaussian.state
     return state.age == 0 and beyond_limits(state.sigma, state.eigenvalues)
 
 

@@ -1,6 +1,19 @@
 """What all tests rely on."""
 
+import os
+import shutil
 import signal
+
+from hypothesis import settings
 
 # where tests run in the background, SIGINT may be ignored, and all that they start would inherit that
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# a study waits for the disk at each of its steps; its tests need not, where there is a disk in memory
+_MEMORY = "/dev/shm"
+if os.path.isdir(_MEMORY) and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)
+
+# timing never decides a test: a busy machine is no error
+settings.register_profile("saltus", deadline=None)
+settings.load_profile("saltus")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from saltus.cli import main
 from saltus.problems import pressure_vessel
 from saltus.study.objective import load_function
 from saltus.study.settings import StudyFile
@@ -19,12 +19,16 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 STUDIES = sorted(EXAMPLES.glob("*/study.toml"))
 
 
-def run(study: Path, folder: Path, *options: str) -> Any:
+Capture = pytest.CaptureFixture[str]
+
+
+def run(study: Path, folder: Path, capfd: Capture, *options: str) -> Any:
     """Run a study with its record elsewhere, and return what it prints."""
-    words = [sys.executable, "-m", "saltus", "run", str(study), "--db", str(folder / "study.db"), "--json"]
-    done = subprocess.run([*words, *options], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    capfd.readouterr()
+    code = main(["run", str(study), "--db", str(folder / "study.db"), "--json", *options])
+    done = capfd.readouterr()
+    assert code == 0, done.err
+    return json.loads(done.out)
 
 
 def test_there_are_three() -> None:
@@ -33,22 +37,21 @@ def test_there_are_three() -> None:
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda s: s.parent.name)
-def test_it_runs_with_a_small_budget(study: Path, tmp_path: Path) -> None:
+def test_it_runs_with_a_small_budget(study: Path, tmp_path: Path, capfd: Capture) -> None:
     before = sorted(p.name for p in study.parent.iterdir() if p.name != "__pycache__")
-    shown = run(study, tmp_path, "--budget", "24", "--workers", "2")
-    assert shown["evaluations"] == 24
+    shown = run(study, tmp_path, capfd, "--budget", "8", "--workers", "2")
+    assert shown["evaluations"] == 8
     assert not shown["failures"]
     assert shown["best"]["value"] is not None
     page = tmp_path / "page.html"
-    words = [sys.executable, "-m", "saltus", "report", str(tmp_path / "study.db"), "--out", str(page)]
-    subprocess.run(words, check=True, capture_output=True)
+    assert main(["report", str(tmp_path / "study.db"), "--out", str(page)]) == 0
     assert str(StudyFile.read(study).study.name) in page.read_text()
     assert sorted(p.name for p in study.parent.iterdir() if p.name != "__pycache__") == before
 
 
-def test_the_demo_designs_a_sharp_lens(tmp_path: Path) -> None:
+def test_the_demo_designs_a_sharp_lens(tmp_path: Path, capfd: Capture) -> None:
     """Nearly flat lenses have spots of 155 micrometres and more; 400 evaluations are a part of the demo."""
-    shown = run(EXAMPLES / "lens" / "study.toml", tmp_path, "--budget", "400", "--workers", "2")
+    shown = run(EXAMPLES / "lens" / "study.toml", tmp_path, capfd, "--budget", "400", "--workers", "2")
     best = shown["best"]
     assert best["violation"] == 0
     assert best["value"] < 40

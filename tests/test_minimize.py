@@ -313,8 +313,8 @@ def test_a_worker_that_dies_is_reported() -> None:
 
 
 def test_a_worker_that_dies_is_replaced_and_counted() -> None:
-    result = minimize(objectives.kills_its_process, SPACE, budget=6, workers=2, on_error="infeasible")
-    assert result.failures == result.nfev == 6
+    result = minimize(objectives.kills_its_process, SPACE, budget=3, workers=2, on_error="infeasible")
+    assert result.failures == result.nfev == 3
 
 
 def test_a_script_without_main_guard_is_told_so(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from saltus import STRATEGIES, Bool, Candidate, Float, Int, Optimizer, Ordinal, Space, Stop
 from saltus.order import Failure, Outcome
-from saltus.search.restarts import OPTIONAL
+from saltus.search.settings import OPTIONAL
 from saltus.space import Lattice
 from saltus.strategy import Leap, integers_of
 
@@ -251,7 +251,10 @@ def test_the_best_is_the_optimizers_own() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_going_on_long_after_the_stop_does_no_harm(strategy: str) -> None:
     optimizer = Optimizer(Space([Int(-5, 5)] * 3 + [Float(-1, 1)]), strategy=strategy, seed=1)
-    for _ in range(3000):
+    generations = (
+        3000 if strategy == "cma-es-margin" else 1000
+    )  # its sd falls to 0, others stay where they are
+    for _ in range(generations):
         candidates = optimizer.ask()
         points = np.array([c.params for c in candidates])
         assert np.all(np.isfinite(points))

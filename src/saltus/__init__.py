@@ -1,5 +1,7 @@
 """Saltus: mixed-integer black-box optimisation."""
 
+from typing import TYPE_CHECKING
+
 from ._version import __version__
 from .execution.worker_process import WorkerError
 from .minimize import ObjectiveError, minimize
@@ -10,8 +12,24 @@ from .search import STRATEGIES
 from .search.stopping import Stop
 from .space import Space
 from .space.variables import Bool, Float, Int, Ordinal
-from .study import Study, StudyError, Trial
+
+if TYPE_CHECKING:
+    from .study import Study, StudyError, Trial
 
 __all__ = ["STRATEGIES", "Bool", "Float", "Int", "Ordinal", "Space", "__version__", "minimize"]
 __all__ += ["Best", "Candidate", "Failure", "History", "Optimizer", "Outcome", "Result", "Stop"]
 __all__ += ["ObjectiveError", "Study", "StudyError", "Trial", "WorkerError"]
+
+if not TYPE_CHECKING:  # a checker knows the names from above, and is to complain about others
+
+    def __getattr__(name: str) -> object:
+        """Studies, when somebody asks for them: worker processes and most searches need no database."""
+        if name in ("Study", "StudyError", "Trial"):
+            from . import study
+
+            return getattr(study, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        """All names, also those that are not loaded yet."""
+        return sorted({*globals(), *__all__})

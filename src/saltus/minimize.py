@@ -17,8 +17,9 @@ from .execution.driver import Callback, Driver, Limits, ObjectiveError
 from .execution.evaluation import Objective
 from .execution.log import HistoryLog
 from .execution.progress import Progress
-from .optimizer import DEFAULT_STRATEGY, Optimizer
+from .optimizer import Optimizer
 from .result import History, Result
+from .search.settings import DEFAULT_STRATEGY
 from .search.stopping import Stop
 from .space import Space
 from .space.variables import Float, Int, Variable
@@ -111,6 +112,7 @@ def minimize(
         auto_restart=restarts,
         without=without,
     )
+    count = worker_count(workers)
     limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds)
     log = HistoryLog(optimizer)
     driver = Driver(optimizer, log, limits, maximize=maximize, on_error=on_error)
@@ -118,12 +120,13 @@ def minimize(
     def result(stop: Stop | None) -> Result:
         return driver.result(stop, History(log.rows))
 
+    wants_stop = stopping(callback, result)
     with ExitStack() as stack:
         bar = stack.enter_context(Progress(driver.budget)) if progress else None
-        width = worker_count(workers) if asynchronous else None
-        alone = 1 if asynchronous and executor is not None else workers  # the width is not for `evaluating`
+        width = count if asynchronous else None
+        alone = 1 if asynchronous and executor is not None else count  # the width is not for `evaluating`
         evaluator = stack.enter_context(evaluating(fun, alone, executor))
-        stop = driver.run(evaluator, stopping(callback, result), bar, width)
+        stop = driver.run(evaluator, wants_stop, bar, width)
     return result(stop)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
@@ -14,16 +15,17 @@ from ._checks import as_numbers, checked_count
 from ._typing import FloatArray, Params, PerVariable
 from .order import Failure, Outcome
 from .result import Best, Candidate
-from .search import Domain, Memory, Search, begin, checked_without, mirrored
+from .search import SEARCHES, Domain, Memory, Results, Settings
 from .search.batch import MOST_SLOTS, Batch, InFlight, LateResult, joined
 from .search.proposal import FOREIGN
+from .search.settings import DEFAULT_STRATEGY
 from .search.stopping import Stop
 from .space import Encoding, Space
-from .strategy import default_population
 
-DEFAULT_STRATEGY = "saltus"
+NOTHING = (*order.WORST, 0)  # what is compared before there is a best
 PATIENCE = 5  # generations that one side of a mirrored pair waits for the other
 _FORMAT = 3
+_ARGUMENTS = ("mean", "sigma", "asynchronous", "auto_restart")
 _COUNTS = ("generation", "evaluations", "failures", "_next_id")
 
 
@@ -101,20 +103,16 @@ class Optimizer:
                 "and bounds as for SciPy as minimize(fun, bounds=...)"
             )
         self.space = space
+        N = max(space.dimension, 1)
+        self._settings = settings = Settings.checked(N, strategy, population, margin, exact, without)
         self.strategy = strategy
         self.asynchronous = asynchronous
-        self._population = checked_population(
-            default_population(max(space.dimension, 1)) if population is None else population, strategy
-        )
-        self.auto_restart = strategy == "saltus" if auto_restart is None else auto_restart
-        self._without = checked_without(without, strategy)
+        self.auto_restart = strategy == DEFAULT_STRATEGY if auto_restart is None else auto_restart
         self._encoding = encoding = Encoding(space, mean, sigma)
-        self._margin = _checked_margin(margin)
-        self._exact = exact
         self._rng = np.random.default_rng(seed)
         self.generation = self.evaluations = self.failures = 0
         self.best: Best | None = None
-        self._least = self._key_of_best()  # what the best is compared by
+        self._least = NOTHING  # what the best is compared by
         self.memory = Memory(len(space.variables))
         self._next_id = 0
         self._given: dict[int, Candidate] = {}  # what `ask` gave and `tell` has not heard of
@@ -130,10 +128,9 @@ class Optimizer:
         # when the batch began: how many of both there were, and the best
         self._before: tuple[int, int, Best | None] = (0, 0, None)
         self._late_phase = 1  # the phase that could learn from them
-        domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends(), self.memory)
-        self._search: Search = begin(
-            strategy, domain, self._population, self._margin, encoding.m, exact, self._without
-        )
+        shape = encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends
+        domain = Domain(*shape, settings, self.memory)
+        self._search = SEARCHES[strategy](domain, encoding.m)
 
     # asking
 
@@ -143,8 +140,13 @@ class Optimizer:
         When all of the batch is asked, the list is shorter than k, or empty, until every value of the batch
         has been told. Asynchronously there are always k candidates, one if k is not given: then free
         workers get extra points of the same kind, or second attempts at what is missing.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, population=6)
+        >>> len(optimizer.ask(2)), len(optimizer.ask()), len(optimizer.ask())
+        (2, 4, 0)
         """
-        if k is not None:
+        if k is not None and not (type(k) is int and k > 0):
             k = checked_count(k)
         if self.asynchronous:
             return [self.ask_as(self._next_id) for _ in range(k or 1)]
@@ -179,14 +181,15 @@ class Optimizer:
                     self._search.restart(self._rng)
                 elif self._search.phase.done:
                     raise RuntimeError("this run is over: restart() begins another")
-            self._search.draw(self._rng)
+            self._search.phase.draw(self._rng)
             self._open()
         return self._batch
 
     def _open(self) -> None:
         """Put what was drawn on its way."""
         phase = self._search.phases
-        few = self.generation == 0 and len(self._late) < self._population  # they would only disturb it
+        # at the beginning, a few would only disturb it
+        few = self.generation == 0 and len(self._late) < self._settings.population
         if phase != self._late_phase or few:
             self._strays += self._late
             self._late = []
@@ -232,19 +235,37 @@ class Optimizer:
                 much in total: feasible candidates rank before violated ones, and those by violation.
 
         If anything is wrong with the arguments, nothing is taken.
+
+        >>> from saltus import Int, Outcome, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
+        >>> first, second, *rest = optimizer.ask()
+        >>> optimizer.tell(second, 0.5)
+        >>> optimizer.tell([first, *rest], [Outcome(2.0, {"heat": 1.0}), *(9.0 for _ in rest)])
+        >>> optimizer.best.id == second.id, optimizer.pending
+        (True, [])
         """
         if isinstance(candidates, Candidate):
             candidates, values = [candidates], [values]
             violation = None if violation is None else [violation]
         if not isinstance(candidates, Iterable):
             raise TypeError(f"tell takes what ask gave, candidates, got {type(candidates).__name__}")
-        ids = [self._pending_id(candidate) for candidate in candidates]
-        if len(set(ids)) != len(ids):
-            raise ValueError("tell takes each candidate once, got one of them twice")
+        given = self._given
+        ids, all_of_them = list(given), type(candidates) is list and _same_objects(candidates, given.values())
+        if not all_of_them:
+            ids = [self._pending_id(candidate) for candidate in candidates]
+            if len(set(ids)) != len(ids):
+                raise ValueError("tell takes each candidate once, got one of them twice")
         if not ids:
             raise ValueError("tell takes at least one candidate, got none")
         numbers, amounts, details = _parsed(values, violation, len(ids))
-        self._take(ids, numbers, amounts, {ids[i]: outcome for i, outcome in details.items()})
+        if all_of_them:
+            self._given = {}
+        else:
+            for id in ids:
+                del given[id]
+        if details:
+            self._details.update((ids[i], outcome) for i, outcome in details.items())
+        self._take(ids, numbers, amounts)
         if not self.asynchronous and self._batch is not None and not self._batch.unknown:
             self._learn()
 
@@ -257,13 +278,24 @@ class Optimizer:
                 f"candidate {candidate.id} is not pending: it was told already, "
                 "or it was not asked from this optimizer"
             )
-        return candidate.id
+        return int(candidate.id)
 
     def add(self, params: Params, value: Any, violation: Any = None, *, id: int | None = None) -> None:
         """Tell the value of a point that was not asked from this optimizer: of another program or a person.
 
         The search learns from it as far as its present phase can; it may become the best in any case. It is
-        no evaluation of this search. `value` is a number or an `Outcome`, as for `tell`.
+        no evaluation of this search.
+
+        Args:
+            params: the point, as the objective would get it.
+            value, violation: as for `tell`: a number or an `Outcome`, and how much constraints are violated.
+            id: a number that no candidate has; default the next one.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
+        >>> optimizer.add({"k": 7}, 0.25)
+        >>> optimizer.best.params, optimizer.evaluations
+        ({'k': 7}, 0)
         """
         numbers = self._encoding.numbers_of(params)
         (number,), (amount,), details = _parsed([value], None if violation is None else [violation], 1)
@@ -281,16 +313,11 @@ class Optimizer:
         self._hear(result, self._search.phases, numbers)
         self._note([id], [value], [violation])
 
-    def _take(
-        self, ids: list[int], values: list[float], violations: list[float], details: Mapping[int, Outcome]
-    ) -> None:
+    def _take(self, ids: list[int], values: list[float], violations: list[float]) -> None:
         """Take the outcomes of candidates that were asked and not told."""
-        self._details.update(details)
-        for id in ids:
-            self._given.pop(id, None)
         self.evaluations += len(ids)
         batch = self._batch
-        if batch is not None and batch.slots.keys() >= set(ids):
+        if batch is not None and (not self._in_flight or batch.slots.keys() >= set(ids)):
             self._note(ids, values, violations)
             batch.tell(ids, values, violations)
         else:
@@ -314,9 +341,9 @@ class Optimizer:
         """Keep what is new, and the best; of equals the first asked: the order of telling does not matter."""
         least, winner = self._least, None
         self._news.update(zip(ids, zip(values, violations, strict=True), strict=True))
+        if not (least[0] or any(violations)) and least[1] < min(values) and math.isfinite(sum(values)):
+            return  # all are feasible, and worse than a feasible best: the common case
         for id, value, violation in zip(ids, values, violations, strict=True):
-            if not violation and least[1] < value < math.inf and not least[0]:
-                continue  # feasible, and worse than a feasible best: the common case
             own = (*order.key(value, violation), id)
             if own[0] == math.inf:
                 self.failures += 1
@@ -329,7 +356,7 @@ class Optimizer:
 
     def _key_of_best(self) -> tuple[float, float, int]:
         best = self.best
-        return (*order.WORST, 0) if best is None else (*order.key(best.value, best.violation), best.id)
+        return NOTHING if best is None else (*order.key(best.value, best.violation), best.id)
 
     def _numbers_of(self, id: int) -> FloatArray:
         """Where a point lies that was told since the batch began."""
@@ -365,31 +392,35 @@ class Optimizer:
                 return False  # with one worker a batch is learnt from when all of it is told
             if not search.phase.ready(results):
                 return False
-        oldest = (self.generation - PATIENCE) * MOST_SLOTS
-        self._strays += [half for half in halves if half.pair < oldest]
+        self._in_flight |= batch.in_flight()
+        if halves:
+            oldest = (self.generation - PATIENCE) * MOST_SLOTS
+            self._strays += [half for half in halves if half.pair < oldest]
+            halves = [half for half in halves if half.pair >= oldest]
         for stray in sorted(self._strays, key=_id):
             search.inject(joined(batch.points, [stray]).point(0))
-        self._late, self._strays = [half for half in halves if half.pair >= oldest], []
-        self._remember(batch)
-        self._in_flight |= batch.in_flight()
+        self._late, self._strays = halves, []
+        self._remember(results)
         self._batch = None
         search.observe(results, self._rng)
         self.generation += 1
         return True
 
-    def _remember(self, batch: Batch | None) -> None:
+    def _remember(self, results: Results | None) -> None:
         """Put what was told since the batch began into the memory."""
         news = self._news
         if not news:
             return
         ids = sorted(news)
-        if batch is None or self.asynchronous or self._elsewhere:
+        details = {}
+        if self._details:
+            details = {row: self._details[id] for row, id in enumerate(ids) if id in self._details}
+        if results is None or self.asynchronous or self._elsewhere:
             x = np.array([self._numbers_of(id) for id in ids])
-            values, violations = ([news[id][i] for id in ids] for i in (0, 1))
+            values, violations = zip(*map(news.__getitem__, ids), strict=True)
+            self.memory.extend(ids, x, values, violations, details)
         else:
-            x, values, violations = self._points.x, batch.values, batch.violations
-        details = {row: self._details[id] for row, id in enumerate(ids) if id in self._details}
-        self.memory.extend(ids, x, values, violations, details)
+            self.memory.extend(ids, self._points.x, results.values, results.violations, details)
         self._news, self._elsewhere, self._details = {}, {}, {}
 
     def replay(self, asked: Mapping[int, int], told: Mapping[int, tuple[Outcome, Params | None]]) -> bool:
@@ -414,7 +445,10 @@ class Optimizer:
             outcome, params = told[id]
             (value,), (violation,), details = _parsed([outcome], None, 1)
             if id in batch.slots or id in self._in_flight:
-                self._take([id], [value], [violation], {id: outcome} if details else {})
+                if details:
+                    self._details[id] = outcome
+                self._given.pop(id, None)
+                self._take([id], [value], [violation])
             elif params is not None:
                 self._add(id, self._encoding.numbers_of(params), value, violation, details.get(0))
         return self.settle()
@@ -466,21 +500,28 @@ class Optimizer:
     @property
     def mean(self) -> FloatArray:
         """Mean of the Gaussian in the user's units and order; integers are not rounded."""
-        return self._encoding.unrounded(self._search.where()[0])
+        return self._encoding.unrounded(self._search.phase.where()[0])
 
     @property
     def centre(self) -> Params:
-        """The mean as a point that the objective could get."""
+        """The mean as a point that the objective could get: integers rounded, by name if there are names."""
         return self._encoding.params_of(self.mean)
 
     @property
     def sd(self) -> FloatArray:
         """Standard deviations of the Gaussian in the user's order and units (of logs, if log)."""
-        return self._encoding.spreads(self._search.where()[1])
+        return self._encoding.spreads(self._search.phase.where()[1])
 
     def restart(self) -> None:
         """Begin another run, the best is kept: from a random mean, with twice the population; with "saltus"
-        also from the best point, as it sees fit.
+        also from the best point, as it sees fit. Only between generations.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, strategy="dx-nes-ici")
+        >>> before = optimizer.population
+        >>> optimizer.restart()
+        >>> optimizer.restarts, optimizer.population == 2 * before
+        (1, True)
         """
         if not self.between_generations:
             raise RuntimeError("restart between generations: tell the pending candidates first")
@@ -492,21 +533,25 @@ class Optimizer:
         """Everything, as JSON-able data: `restore` goes on bit by bit as if never interrupted.
 
         Without the memory, for who keeps evaluations elsewhere, its size does not grow.
+
+        >>> import json
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
+        >>> saved = json.dumps(optimizer.state())
+        >>> Optimizer.restore(json.loads(saved)).ask() == optimizer.ask()
+        True
         """
         batch, best = self._batch, self.best
         state: dict[str, Any] = _serialize.pack(
             {
                 "format": _FORMAT,
                 "space": self.space.to_plain(),
-                "strategy": self.strategy,
-                "population": self._population,
-                "margin": self._margin,
+                **self._settings._asdict(),
+                "without": sorted(self._settings.without),
                 "mean": self._encoding.given_mean,
                 "sigma": self._encoding.given_sigma,
-                "exact": self._exact,
                 "asynchronous": self.asynchronous,
                 "auto_restart": self.auto_restart,
-                "without": sorted(self._without),
                 "counts": {name: getattr(self, name) for name in _COUNTS},
                 "best": None if best is None else [best.id, best.value, best.violation, best.x],
                 "search": self._search.state(),
@@ -553,8 +598,7 @@ class Optimizer:
             raise ValueError("state: it belongs to another space than the one given")
         self = cls(
             Space.from_plain(state["space"]) if space is None else space,
-            **{name: state[name] for name in ("strategy", "population", "margin", "mean", "sigma", "exact")},
-            **{name: state[name] for name in ("asynchronous", "auto_restart", "without")},
+            **{name: state[name] for name in (*Settings._fields, *_ARGUMENTS)},
         )
         self._search.restore(state["search"])
         if packed.get("memory") is not None:
@@ -616,25 +660,6 @@ class Optimizer:
         return _serialize.shaped(x, (encoding.N,), "x"), _serialize.shaped(plateaus, size, "plateaus")
 
 
-def checked_population(population: Any, strategy: str) -> int:
-    """The population as an int, or a ValueError that says what the strategy wants."""
-    even = mirrored(strategy)
-    rule = "even and at least 4" if even else "at least 4"
-    whole = isinstance(population, int | np.integer) and not isinstance(population, bool)
-    if not whole or population < 4 or (even and population % 2):
-        near = max(4, population + population % 2) if whole else "a whole number"
-        raise ValueError(f"population must be {rule}, got {population!r}; try {near}")
-    return int(population)
-
-
-def _checked_margin(margin: Any) -> float | None:
-    if margin is None:
-        return None
-    if not isinstance(margin, int | float | np.floating) or not 0 < margin < 0.5:
-        raise ValueError(f"margin must be a probability between 0 and 0.5, got {margin!r}")
-    return float(margin)
-
-
 def _parsed(values: Any, violation: Any, count: int) -> tuple[list[float], list[float], dict[int, Outcome]]:
     """Values and violations as floats, and by place those outcomes that say more than a number."""
     plain = violation is None and type(values) is list and len(values) == count
@@ -653,6 +678,10 @@ def _parsed(values: Any, violation: Any, count: int) -> tuple[list[float], list[
     if violation is None:
         return numbers, [0.0] * count, details
     return numbers, [max(v, 0.0) for v in as_numbers("violation", violation, count)], details
+
+
+def _same_objects(some: Collection[object], others: Collection[object]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def _id(result: LateResult) -> int:

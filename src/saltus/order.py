@@ -24,7 +24,11 @@ WORST: Key = (math.inf, math.inf)  # of a failed evaluation
 
 
 class Failure(Enum):
-    """Why an evaluation gave nothing that can be compared."""
+    """Why an evaluation gave nothing that can be compared.
+
+    >>> Failure.TIMEOUT.value
+    'it took too long'
+    """
 
     VALUE = "its value is not finite"
     CONSTRAINT = "a constraint is not finite"
@@ -41,6 +45,9 @@ class Outcome:
         value: to be minimised or maximised, as the user measures it; NaN where there is none.
         constraints: the value of each constraint by its name; above 0 is violated. Empty without constraints.
         failure: why there is nothing to compare, or None.
+
+    >>> Outcome(3.0, {"stress": -1.0}).failure, Outcome(math.nan, failure=Failure.VALUE).failure.name
+    (None, 'VALUE')
     """
 
     value: float
@@ -89,6 +96,12 @@ def first(values: FloatArray, violations: FloatArray | None) -> int:
         return int(np.where(np.isfinite(values), values, math.inf).argmin())
     violation, value = keys(values, violations)
     return int(np.lexsort((value, violation))[0])
+
+
+def best(values: FloatArray, violations: FloatArray | None) -> tuple[int, Key]:
+    """The place of the best of several outcomes, and what it is compared by."""
+    i = first(values, violations)
+    return i, key(float(values[i]), 0.0 if violations is None else float(violations[i]))
 
 
 def sign(maximize: bool) -> float:

@@ -1,7 +1,5 @@
 """Pictures of a result (needs matplotlib: `pip install saltus[plot]`)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -12,9 +10,20 @@ BLUE, GREY = "#2563ab", "#8a8f98"
 
 
 def convergence(result: Result, *, best_known: float | None = None, ax: Any = None) -> Any:
-    """Draw the best value against evaluations; restarts are dashed. Returns the axes.
+    """Draw the best value against evaluations; a dashed line is a restart.
 
-    With `best_known`, the distance to it is drawn on a logarithmic scale.
+    Args:
+        result: of `minimize`, or of a study.
+        best_known: if given, the distance to it is drawn, on a logarithmic scale.
+        ax: Matplotlib's axes to draw on; default those of a new figure.
+
+    The axes come back.
+
+    >>> from matplotlib.figure import Figure
+    >>> from saltus import Float, Space, minimize
+    >>> result = minimize(lambda p: p["x"] ** 2, Space({"x": Float(-1, 3)}), budget=60, seed=1)
+    >>> convergence(result, best_known=0.0, ax=Figure().add_subplot()).get_yscale()
+    'log'
     """
     if ax is None:
         import matplotlib.pyplot as plt

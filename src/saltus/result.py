@@ -16,20 +16,24 @@ if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
 
+@dataclass(slots=True, eq=False)  # not frozen: that takes longer to make
 class Candidate:
-    """A point to evaluate: `params` goes to the objective, the candidate itself back to `tell`."""
+    """A point to evaluate: `params` goes to the objective, the candidate itself back to `tell`.
 
-    __slots__ = ("id", "params", "slot")
+    Attributes:
+        id: its number, from 0, in the order asked.
+        params: what the objective gets: a dict, or a 1-D array for a space without names.
+        slot: its place in the batch that it is of.
 
-    def __init__(self, id: int, params: Params, slot: int = 0) -> None:
-        """Made by `Optimizer.ask`; `slot` is its place in the batch."""
-        self.id = id
-        self.params = params
-        self.slot = slot
+    >>> from saltus import Int, Optimizer, Space
+    >>> (candidate,) = Optimizer(Space({"k": Int(3, 9)}), seed=1).ask(1)
+    >>> candidate.id, sorted(candidate.params)
+    (0, ['k'])
+    """
 
-    def __repr__(self) -> str:
-        """Id and values."""
-        return f"Candidate(id={self.id}, params={self.params!r})"
+    id: int
+    params: Params
+    slot: int = field(default=0, repr=False)
 
     def __eq__(self, other: object) -> bool:
         """Equal ids and values: a copy that comes back from another process is the same candidate."""
@@ -38,13 +42,27 @@ class Candidate:
         return self.id == other.id and _same(self.params, other.params)
 
     def __hash__(self) -> int:
-        """By id."""
+        """By its id, which no other candidate of the same optimizer has."""
         return hash(self.id)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Best:
-    """The best evaluation so far: feasible if `violation` is 0, else the least violated."""
+    """The best evaluation so far: feasible if `violation` is 0, else the least violated.
+
+    Attributes:
+        id: of the candidate.
+        value: what was told, to be minimised.
+        violation: by how much constraints are violated in total.
+        x: the point as numbers, in the order of the variables.
+
+    >>> from saltus import Int, Optimizer, Space
+    >>> optimizer = Optimizer(Space({"k": Int(3, 9)}), seed=1)
+    >>> candidates = optimizer.ask()
+    >>> optimizer.tell(candidates, [float(c.params["k"]) for c in candidates])
+    >>> optimizer.best.value == optimizer.best.params["k"], optimizer.best.feasible
+    (True, True)
+    """
 
     id: int
     value: float
@@ -64,14 +82,19 @@ class Best:
 
 
 class History:
-    """One row a generation, as arrays: `evaluations`, `best`, `value`, `population`."""
+    """One row a generation, as arrays: `evaluations`, `best`, `value`, `population`.
+
+    >>> history = History([(6, 2.5, 2.5, 6), (12, 2.5, 3.0, 6)])
+    >>> len(history), history.evaluations.tolist(), history.best.tolist()
+    (2, [6.0, 12.0], [2.5, 2.5])
+    """
 
     def __init__(self, rows: Sequence[tuple[float, float, float, float]] = ()) -> None:
         """Rows may grow afterwards: a history shows those it was made with."""
         self._rows, self._length = rows, len(rows)
 
     def __len__(self) -> int:
-        """How many generations."""
+        """How many generations there were when the history was made."""
         return self._length
 
     def _column(self, i: int) -> FloatArray:
@@ -106,6 +129,20 @@ class Result:
     variables. Without any feasible point, they are the least violated one (or None) and `success` is
     False. `success` means: the target was reached, or without a target, that the search ended as
     planned with a feasible point.
+
+    Attributes:
+        x, params: the best point, as above.
+        fun: its value.
+        nfev, nit, restarts: how many evaluations, generations and restarts there were.
+        success, stop: as above, and why the search stopped; None while it goes on.
+        failures: evaluations that gave no finite value.
+        violation: by how much the best point violates constraints in total.
+        history: generation by generation.
+
+    >>> from saltus import Int, Space, minimize
+    >>> result = minimize(lambda p: abs(p["k"] - 7), Space({"k": Int(0, 20)}), target=0, seed=1)
+    >>> result.params, result.success, result.message
+    ({'k': 7}, True, 'The target was reached.')
     """
 
     x: FloatArray | None
@@ -131,7 +168,12 @@ class Result:
         return reason
 
     def to_scipy(self) -> OptimizeResult:
-        """The same as `scipy.optimize.OptimizeResult`."""
+        """The same as `scipy.optimize.OptimizeResult`, for code that expects one.
+
+        >>> from saltus import Int, Space, minimize
+        >>> minimize(lambda x: abs(x[0] - 7), Space([Int(0, 20)]), target=0, seed=1).to_scipy().x
+        array([7.])
+        """
         from scipy.optimize import OptimizeResult
 
         result: OptimizeResult = OptimizeResult()

@@ -10,7 +10,7 @@ import pytest
 
 from saltus.cli import main, parser
 
-from .command_line import ROOT, saltus
+from .command_line import ROOT
 
 
 def test_from_nothing_to_a_report(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,7 +110,7 @@ def test_completion(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_closed_pipe_is_no_error(study: Path) -> None:
-    saltus("run", study)
+    assert main(["run", str(study), "--budget", "4"]) == 0
     words = f"{sys.executable} -m saltus export {study} --csv | head -n 1"
     done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.startswith("trial,")

@@ -14,8 +14,8 @@ from .command_line import saltus
 
 
 def test_json_for_scripts(study: Path) -> None:
-    done = saltus("run", study, "--json")
-    data = json.loads(done.stdout)
+    """As a process: nothing but JSON is on its standard output."""
+    data = json.loads(saltus("run", study, "--json").stdout)
     assert data["evaluations"] == 40
     assert data["best"]["params"]["k"] == 4
     assert data == json.loads(saltus("show", study, "--json").stdout)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saltus.execution.command import Command, CommandWorker, as_argument, from_json, from_line
+from saltus.execution.command import Command, CommandWorker, from_json, from_line
 from saltus.execution.evaluation import Answer, EvaluationError, MachineError, Run
 from saltus.order import Failure, Outcome
 from saltus.result import Candidate
@@ -228,7 +228,8 @@ def test_a_machine_without_room_is_no_bad_point(tmp_path: Path, monkeypatch: pyt
 
 @given(st.one_of(st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.booleans()))
 def test_arguments_come_back_exactly(value: Any) -> None:
-    assert json.loads(as_argument(value)) == value
+    (argument,) = Command(("{x}",), Path()).filled({"x": value}, trial=0)
+    assert json.loads(argument) == value
 
 
 @given(st.text())

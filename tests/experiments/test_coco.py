@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,8 +14,6 @@ from experiments.coco import BOOK, TARGETS, Key, Run, optimum, problem, read, ru
 from experiments.solvers import MORE_PEERS, Enough, Task, by_name
 from saltus import Float, Int, Ordinal, Space
 from saltus._typing import FloatArray
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Bowl(Task):
@@ -61,18 +58,21 @@ def test_the_optimum_is_the_best_value_of_a_problem() -> None:
         assert one(x) >= best
 
 
-def test_the_exam_is_not_looked_at() -> None:
+def command(monkeypatch: pytest.MonkeyPatch, *words: str) -> None:
+    """The command line of the harness, in this process: to import all peers anew takes seconds."""
+    monkeypatch.setattr(sys, "argv", ["coco", *words])
+    coco.main()
+
+
+def test_the_exam_is_not_looked_at(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(ValueError, match="instances are 1 to 6, got 7"):
         problem(5, 1, 7)
-    done = subprocess.run(
-        [sys.executable, "-m", "experiments.coco", "run", "--instances", "7"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "invalid choice: 7" in done.stderr
+    with pytest.raises(SystemExit) as ended:
+        command(monkeypatch, "run", "--instances", "7")
+    assert ended.value.code == 2
+    assert "invalid choice: 7" in capsys.readouterr().err
 
 
 def test_scores() -> None:
@@ -104,18 +104,22 @@ def test_the_default_solves_the_sphere_of_the_suite() -> None:
     assert run == run_one((Key("saltus", 5, 1, 1, 0), 1000))
 
 
-def test_run_show_and_continue(tmp_path: Path) -> None:
+def test_run_show_and_continue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")  # the harness sets them for its own process
     file = tmp_path / "coco.csv"
-    command = [sys.executable, "-m", "experiments.coco"]
     options = ["--dims", "5", "--instances", "1", "--functions", "1", "5", "--seeds", "1", "--budget", "50"]
     options += ["--methods", "saltus", "DE", "--file", str(file)]
     for _ in range(2):
-        subprocess.run([*command, "run", *options, "--jobs", "1"], cwd=ROOT, check=True, capture_output=True)
+        command(monkeypatch, "run", *options, "--jobs", "1")
         assert len(file.read_text().splitlines()) == 1 + 4
-    shown = subprocess.run([*command, "show", *options, "--json"], cwd=ROOT, check=True, capture_output=True)
-    scores = json.loads(shown.stdout)
+    capsys.readouterr()
+    command(monkeypatch, "show", *options, "--json")
+    scores = json.loads(capsys.readouterr().out)
     assert scores["saltus"]["5"][0][0] > scores["DE"]["5"][0][0]
-    subprocess.run([*command, "plot", *options], cwd=ROOT, check=True, capture_output=True)
+    command(monkeypatch, "plot", *options)
     assert (tmp_path / "coco-ecdf-50.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -110,7 +110,7 @@ def summed_up(trials: list[Trial], snapshots: Sequence[Snapshot] = (), **other: 
     valued = [t for t in trials if t.status == "done" and t.value is not None]
     failed = [t for t in trials if t.status == "failed"]
     reasons = [t.reason or "unknown" for t in failed]
-    session = Session(NOW - 3600, NOW - 2500, "node17", 4711, 4, "Interrupted from the keyboard.")
+    session = Session(NOW - 3600, NOW - 2500, "node17", 4711, 4, "Interrupted from the keyboard.", "")
     defaults: dict[str, Any] = {
         "name": "A small network",
         "direction": "minimize",
@@ -131,7 +131,7 @@ def summed_up(trials: list[Trial], snapshots: Sequence[Snapshot] = (), **other: 
         "unfinished": [t for t in trials if t.status in ("asked", "running")],
         "sessions": [
             session,
-            Session(NOW - 2400, NOW - 600, "node17", 4790, 4, "The budget of evaluations was used up."),
+            Session(NOW - 2400, NOW - 600, "node17", 4790, 4, "The budget of evaluations was used up.", ""),
         ],
     }
     return Summary(**(defaults | other))

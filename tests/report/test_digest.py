@@ -13,10 +13,9 @@ from .samples import recorded, summed_up
 
 def test_thinning_is_even_and_keeps_both_ends() -> None:
     for n in (0, 1, 2, 9, 10, 11, 57, 1000):
-        chosen = Thinned[int](10)
+        items = Thinned[int](10)
         for i in range(n):
-            chosen.add(i)
-        items = chosen.items()
+            items.add(i)
         assert len(items) <= 10
         assert items == sorted(set(items))
         assert items == list(range(n)) if n <= 9 else (items[0], items[-1]) == (0, n - 1)
@@ -27,7 +26,7 @@ def test_time_is_counted_by_session() -> None:
     def trial(i: int, worker: int, started: float, seconds: float) -> Trial:
         return Trial(i, 0, {}, "done", value=1.0, worker=worker, started=started, seconds=seconds)
 
-    sessions = [Session(100, 200, "a", 1, 2, "Done."), Session(1000, None, "a", 2, 1, None)]
+    sessions = [Session(100, 200, "a", 1, 2, "Done.", ""), Session(1000, None, "a", 2, 1, None, "")]
     trials = [trial(0, 0, 110, 40), trial(1, 1, 110, 10), trial(2, 1, 130, 20), trial(3, 0, 1010, 30)]
     digest = gather(summed_up(trials, sessions=sessions), trials, [])
     assert digest.wall == 100 + 40  # the second session was last heard of at 1040

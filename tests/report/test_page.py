@@ -149,7 +149,7 @@ def test_text_of_the_study_stays_text() -> None:
     ]
     trials[2] = replace(trials[2], constraints={HOSTILE: -1.0, "<i>": -2.0})
     trials.append(Trial(3, 0, params, "failed", reason=HOSTILE, stderr=HOSTILE * 3 + "\r\x1b]0;title\x07"))
-    session = Session(NOW - 10, NOW, HOSTILE, 1, 1, HOSTILE)
+    session = Session(NOW - 10, NOW, HOSTILE, 1, 1, HOSTILE, "")
     summary = summed_up(trials, name=HOSTILE, space=space, strategy=HOSTILE, sessions=[session])
     page = render(summary, trials, [Snapshot(0, 0, 0, (0.5, 1, 1), (0.1, 1, 1))], now=NOW)
     words = checked(page).text
@@ -232,7 +232,7 @@ def test_nothing_recorded_breaks_the_page(data: st.DataObject) -> None:
         Snapshot(i, 2 * i, i // 2, data.draw(row), data.draw(row))
         for i in range(data.draw(st.integers(0, 5)))
     ]
-    session = Session(data.draw(numbers), data.draw(st.none() | numbers), data.draw(words), 1, 2, None)
+    session = Session(data.draw(numbers), data.draw(st.none() | numbers), data.draw(words), 1, 2, None, "")
     best = data.draw(st.sampled_from([None, *trials]))
     summary = summed_up(trials, name=data.draw(words), space=space, best=best, sessions=[session])
     checked(render(summary, trials, shots, now=data.draw(numbers)))

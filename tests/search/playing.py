@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,18 @@ from saltus import Bool, Float, Int, Ordinal, Space
 from saltus._typing import FloatArray
 from saltus.search.phase import Phase
 from saltus.search.proposal import Domain, Evaluated, Proposals, Results
+from saltus.search.settings import Settings
 from saltus.space.encoding import Encoding
 
 Values = Callable[[FloatArray], FloatArray]
 
 
-def domain_of(space: Space) -> Domain:
-    encoding = Encoding(space, sigma=1.0)
-    return Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
+def domain_of(
+    space: Space, population: int = 8, without: Collection[str] = (), encoding: Encoding | None = None
+) -> Domain:
+    encoding = encoding or Encoding(space, sigma=1.0)
+    settings = Settings.checked(encoding.N, "saltus", population, without=without)
+    return Domain(encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends, settings)
 
 
 def evaluated(domain: Domain, fun: Values, x: list[float], plateaus: list[float]) -> Evaluated:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from saltus.search.gaussian_phase import PRICE_PACE, VIOLATED_SHARE
 from saltus.search.mixed_run import MixedRun
 from saltus.search.polish import Polish
 from saltus.search.proposal import Evaluated, Results
+from saltus.search.settings import Settings
 from saltus.search.single_run import SingleRun
 from saltus.strategy import STRATEGIES
 
@@ -23,7 +26,7 @@ DOMAIN = domain_of(Space([Float(), Float(), Int(0, 9)]))
 
 
 def mixed_run() -> MixedRun:
-    return MixedRun(DOMAIN, 8, None, np.array([0.0, 0.0, 4.4]), 1.0)
+    return MixedRun(DOMAIN, np.array([0.0, 0.0, 4.4]), 1.0)
 
 
 def polish() -> Polish:
@@ -68,7 +71,7 @@ def test_there_is_no_price_before_anything_is_feasible_or_where_something_fails(
 
 
 def test_the_systems_of_the_paper_have_no_price() -> None:
-    run = SingleRun(DOMAIN, STRATEGIES["dx-nes-ici"], 8, None, np.array([0.0, 0.0, 4.4]), False)
+    run = SingleRun(replace(DOMAIN, settings=Settings("dx-nes-ici", 8)), np.array([0.0, 0.0, 4.4]), 8)
     generation(run, 0.5)
     assert run.price == 0.0
 
@@ -144,8 +147,23 @@ def test_a_mixed_run_does_not_wait_for_pairs() -> None:
 def test_a_gaussian_beyond_all_bounds_has_diverged() -> None:
     phase = mixed_run()
     assert not phase.diverged
-    grown = MixedRun(DOMAIN, 8, None, np.array([0.0, 0.0, 4.4]), np.array([1e11, 1.0, 1.0]))
+    grown = MixedRun(DOMAIN, np.array([0.0, 0.0, 4.4]), np.array([1e11, 1.0, 1.0]))
+    generation(grown, 0.0)
     assert grown.diverged
+    assert grown.done
+
+
+@pytest.mark.parametrize("phase_of", [mixed_run, polish])
+def test_zero_violations_are_none(phase_of: Callable[[], MixedRun | Polish]) -> None:
+    """What was violated may be left out, for instance because its mirror image is not known yet."""
+    one, other = phase_of(), phase_of()
+    for phase, zeros in ((one, True), (other, False)):
+        phase.draw(np.random.default_rng(1))
+        points = phase.propose()
+        values = np.arange(len(points.x), dtype=float)
+        phase.observe(Results(points, values, np.zeros(len(values)) if zeros else None))
+        assert phase.price == 0.0
+    np.testing.assert_array_equal(one.gaussian.state.m, other.gaussian.state.m)
 
 
 @pytest.mark.parametrize(("largest", "diverged"), [(0.99e10, False), (1e10, True), (math.nan, True)])

@@ -26,7 +26,7 @@ def test_neighbours_follow_a_stiff_valley() -> None:
         return np.asarray(1e4 * (x[:, 0] - 0.3 * x[:, 1]) ** 2 + (x[:, 1] - 11) ** 2)
 
     point = evaluated(domain, fun, [0.9], [3.0])
-    sweep = IntegerSweep(domain, point, 8, np.random.default_rng(1))
+    sweep = IntegerSweep(domain, point, np.random.default_rng(1))
     play(sweep, fun)
     assert sweep.best is point
     assert affordable(domain)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from saltus import Bool, Float, Int, Space
 from saltus._typing import FloatArray
 from saltus.search.integer_sweep import IntegerSweep, other_values
 from saltus.search.proposal import Evaluated, Proposals, Results
+from saltus.search.settings import Settings
 
 from .playing import MIXED, domain_of, evaluated, play
 
@@ -20,13 +23,13 @@ def test_sweep_ends_where_no_single_integer_helps() -> None:
         return np.asarray(((x[:, 2:] - [2, 6, 17]) ** 2).sum(axis=1))
 
     sweep = IntegerSweep(
-        domain, evaluated(domain, fun, [0.3, -0.4], [0.0, 0.0, 0.0]), 8, np.random.default_rng(1)
+        domain, evaluated(domain, fun, [0.3, -0.4], [0.0, 0.0, 0.0]), np.random.default_rng(1)
     )
     spent = play(sweep, fun)
     assert sweep.best.plateaus.tolist() == [2.0, 6.0, 17.0]
     assert sweep.best.x[:2].tolist() == [0.3, -0.4]
     assert spent < 120
-    again = IntegerSweep(domain, sweep.best, 8, np.random.default_rng(1))
+    again = IntegerSweep(domain, sweep.best, np.random.default_rng(1))
     assert play(again, fun) == 3 + 7 + 2 * 5 - 1  # 17 - 32 and 17 + 16 are outside
     assert again.best is sweep.best
 
@@ -34,14 +37,14 @@ def test_sweep_ends_where_no_single_integer_helps() -> None:
 def test_a_batch_of_a_sweep_fills_a_population() -> None:
     domain = domain_of(Space([Bool() for _ in range(20)] + [Float()]))
     point = evaluated(domain, lambda x: x.sum(axis=1), [0.0], [0.0] * 20)
-    assert len(IntegerSweep(domain, point, 8, np.random.default_rng(1)).propose().x) == 8
+    assert len(IntegerSweep(domain, point, np.random.default_rng(1)).propose().x) == 8
 
 
 def test_spares_of_a_sweep_are_what_would_come_next() -> None:
-    domain = domain_of(Space([Int(0, 3), Int(0, 7), Bool(), Int(0, 30), Int(0, 2)]))
+    domain = domain_of(Space([Int(0, 3), Int(0, 7), Bool(), Int(0, 30), Int(0, 2)]), 6)
     start = Evaluated(np.zeros(5), np.zeros(5), 0.0, 1.0)
     rng = np.random.default_rng(1)
-    sweep = IntegerSweep(domain, start, 6, rng)
+    sweep = IntegerSweep(domain, start, rng)
     first = sweep.propose()
     spares: list[Proposals] = []
     while (spare := sweep.extra(len(spares), rng)) is not None:
@@ -57,8 +60,8 @@ def test_spares_of_a_sweep_are_what_would_come_next() -> None:
 
 
 def test_a_sweep_goes_on_as_soon_as_something_is_better() -> None:
-    domain = domain_of(Space([Int(0, 3), Int(0, 7), Bool()]))
-    sweep = IntegerSweep(domain, Evaluated(np.zeros(3), np.zeros(3), 0.0, 1.0), 20, np.random.default_rng(1))
+    domain = domain_of(Space([Int(0, 3), Int(0, 7), Bool()]), 20)
+    sweep = IntegerSweep(domain, Evaluated(np.zeros(3), np.zeros(3), 0.0, 1.0), np.random.default_rng(1))
     batch = sweep.propose()
     told = Results(batch, np.full(len(batch.x), 2.0), None)
     known = np.full(len(batch.x), False)
@@ -85,9 +88,9 @@ def test_all_of_sixteen_values_are_tried_and_of_more_those_at_growing_distances(
 
 def sweep_of(space: Space, population: int, value: float = 1.0) -> IntegerSweep:
     """From the lowest values of all integers; they come in the order of the space."""
-    domain = domain_of(space)
+    domain = replace(domain_of(space), settings=Settings("saltus", population))
     start = Evaluated(np.zeros(domain.N), np.zeros(domain.lattice.size), 0.0, value)
-    sweep = IntegerSweep(domain, start, population, np.random.default_rng(1))
+    sweep = IntegerSweep(domain, start, np.random.default_rng(1))
     sweep.order = list(range(domain.lattice.size))
     sweep.queue = list(sweep.order)
     return sweep
@@ -113,14 +116,14 @@ def test_a_batch_holds_as_many_integers_as_fit_and_at_least_one(population: int,
 
 
 def test_integers_come_in_random_order_each_once() -> None:
-    domain = domain_of(Space([Bool()] * 9))
+    domain = domain_of(Space([Bool()] * 9), 4)
     start = Evaluated(np.zeros(9), np.zeros(9), 0.0, 1.0)
-    sweeps = [IntegerSweep(domain, start, 4, np.random.default_rng(seed)) for seed in range(4)]
+    sweeps = [IntegerSweep(domain, start, np.random.default_rng(seed)) for seed in range(4)]
     assert all(sorted(sweep.queue) == list(range(9)) for sweep in sweeps)
     assert len({tuple(sweep.queue) for sweep in sweeps}) == 4
-    nothing = domain_of(Space([Float()]))
+    nothing = domain_of(Space([Float()]), 4)
     point = Evaluated(np.zeros(1), np.zeros(0), 0.0, 1.0)
-    assert IntegerSweep(nothing, point, 4, np.random.default_rng(1)).done
+    assert IntegerSweep(nothing, point, np.random.default_rng(1)).done
 
 
 def test_what_was_tried_in_vain_is_not_tried_again() -> None:

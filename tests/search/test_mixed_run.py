@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from saltus import Float, Int, Space
 from saltus._typing import FloatArray
 from saltus.search.mixed_run import MixedRun, _uncertainty
-from saltus.search.proposal import Domain, Results
+from saltus.search.proposal import Results
+from saltus.search.settings import Settings
 from saltus.space.encoding import Encoding
 from saltus.strategy import Leap
 
@@ -20,13 +22,13 @@ from .playing import domain_of
 def test_a_mixed_run_ends_when_its_integers_have_settled() -> None:
     space = Space([Float(-5, 5)] * 3 + [Int(-10, 10)] * 3)
     encoding = Encoding(space)
-    domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
+    domain = domain_of(space, encoding=encoding)
 
     def fun(x: FloatArray) -> FloatArray:
         best = encoding.encode(np.array([1.0, 2.0, -2.0, 4.0, -6.0, 7.0]))
         return np.asarray(((x - best) ** 2).sum(axis=1))
 
-    run = MixedRun(domain, 8, None, encoding.m, 1.0)
+    run = MixedRun(domain, encoding.m, 1.0)
     rng = np.random.default_rng(1)
     while not run.done:
         run.draw(rng)
@@ -48,9 +50,9 @@ def told(run: MixedRun, value: float, plateaus: list[float] | None = None) -> No
 
 
 def wide_run(goal: float | None = None) -> MixedRun:
-    domain = domain_of(Space([Float(), Int(0, 20)]))
+    domain = domain_of(Space([Float(), Int(0, 20)]), 6)
     key = None if goal is None else (0.0, goal)
-    return MixedRun(domain, 6, None, np.array([0.0, 9.5]), np.array([1.0, 5.0]), key)
+    return MixedRun(domain, np.array([0.0, 9.5]), np.array([1.0, 5.0]), key)
 
 
 def test_integers_have_settled_when_the_best_ones_stay_the_same_for_its_patience() -> None:
@@ -89,8 +91,8 @@ def test_a_run_without_any_value_is_given_up_after_its_patience() -> None:
 
 
 def test_without_scaling_scales_are_learnt_as_slowly_as_correlations() -> None:
-    domain = domain_of(Space([Float()] * 10))
-    runs = [MixedRun(domain, 8, None, np.ones(10), 1.0, scaling=scaling) for scaling in (True, False)]
+    space = Space([Float()] * 10)
+    runs = [MixedRun(domain_of(space, without=parts), np.ones(10), 1.0) for parts in ((), ("scaling",))]
     for run in runs:
         rng = np.random.default_rng(1)
         for _ in range(30):
@@ -103,7 +105,7 @@ def test_without_scaling_scales_are_learnt_as_slowly_as_correlations() -> None:
 
 def test_the_conditional_covariance_is_that_of_the_gaussian_given_the_integers() -> None:
     domain = domain_of(Space([Float(), Float(), Int(-10, 10)]))
-    run = MixedRun(domain, 8, None, np.array([1.0, 2.0, 0.4]), 1.0)
+    run = MixedRun(domain, np.array([1.0, 2.0, 0.4]), 1.0)
     rng = np.random.default_rng(1)
     for _ in range(12):
         run.draw(rng)
@@ -118,13 +120,13 @@ def test_patience_is_five_generations_and_five_evaluations_for_each_variable(
     n: int, population: int, patience: int
 ) -> None:
     domain = domain_of(Space([Float()] * (n - 1) + [Int(0, 20)]))
-    assert MixedRun(domain, population, None, np.zeros(n), 1.0).patience == patience
+    assert MixedRun(domain, np.zeros(n), 1.0, population=population).patience == patience
 
 
 def many_variables(sd: float, m: float = 9.5) -> MixedRun:
     """Of ten variables, with a patience of 13."""
-    domain = domain_of(Space([Float()] * 7 + [Int(0, 20)] * 3))
-    run = MixedRun(domain, 6, None, np.array([0.0] * 7 + [m] * 3), np.array([1.0] * 7 + [sd] * 3))
+    domain = domain_of(Space([Float()] * 7 + [Int(0, 20)] * 3), 6)
+    run = MixedRun(domain, np.array([0.0] * 7 + [m] * 3), np.array([1.0] * 7 + [sd] * 3))
     assert run.patience == 13
     return run
 
@@ -142,7 +144,7 @@ def test_a_gaussian_that_is_sure_of_its_integers_waits_for_five_generations_only
 
 def test_how_sure_it_is_adds_up_the_probabilities_of_other_values() -> None:
     domain = domain_of(Space([Float(), Int(0, 20), Int(0, 20), Int(0, 20)]))
-    run = MixedRun(domain, 8, None, np.array([0.0, 9.0, 0.0, 20.0]), 1.0)
+    run = MixedRun(domain, np.array([0.0, 9.0, 0.0, 20.0]), 1.0)
     g = run.gaussian.state
     for sd, expected in ((0.5 / 1.2815515655, 0.4), (0.5 / 2.3263478740, 0.04)):
         # on either side of an inner value, on one side of an outer one
@@ -151,7 +153,7 @@ def test_how_sure_it_is_adds_up_the_probabilities_of_other_values() -> None:
 
 
 def without_integers(sd: float = 0.5) -> MixedRun:
-    return MixedRun(domain_of(Space([Float(), Float()])), 6, None, np.zeros(2), sd)
+    return MixedRun(domain_of(Space([Float(), Float()]), 6), np.zeros(2), sd)
 
 
 def test_without_integers_a_run_ends_when_it_has_shrunk_to_a_tenth() -> None:
@@ -220,8 +222,9 @@ def test_a_mixed_run_learns_from_any_point() -> None:
 
 def test_a_run_is_scaled_and_lazy_with_the_papers_margin_unless_it_is_told_otherwise() -> None:
     domain = domain_of(Space([Float()] * 6 + [Int(0, 20)] * 2))
-    plain = MixedRun(domain, 8, None, np.zeros(8), 1.0)
-    other = MixedRun(domain, 8, 0.03, np.zeros(8), 1.0, exact=True, scaling=False)
+    settings = Settings("saltus", 8, margin=0.03, exact=True, without=frozenset(["scaling"]))
+    plain = MixedRun(domain, np.zeros(8), 1.0)
+    other = MixedRun(replace(domain, settings=settings), np.zeros(8), 1.0)
     constants = [cast(Any, run.gaussian).constants for run in (plain, other)]
     assert [run.gaussian.integers.alpha for run in (plain, other)] == [1 / 64, 0.03]
     assert [c.refresh for c in constants] == [4, 1]

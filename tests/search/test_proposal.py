@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from saltus import Float, Int, Space, order
 from saltus.search.proposal import FOREIGN, LONE, Domain, Late, Proposals, Results
+from saltus.search.settings import Settings
 
 from .playing import domain_of
 
@@ -99,11 +101,16 @@ def test_the_first_pair_of_all_has_the_number_0_and_late_lone_points_are_not_the
     assert origins == (1, 1, 1)
 
 
-def test_a_domain_is_told_by_its_coordinates_and_not_by_its_memory() -> None:
-    same = Domain(DOMAIN.n_continuous, DOMAIN.lattice, DOMAIN.low, DOMAIN.high)
+def test_a_domain_is_told_by_its_coordinates_and_settings_and_not_by_its_memory() -> None:
+    same = Domain(
+        DOMAIN.N, DOMAIN.n_continuous, DOMAIN.lattice, DOMAIN.low, DOMAIN.high, Settings(*DOMAIN.settings)
+    )
     assert same == DOMAIN
     assert same.memory is not DOMAIN.memory
     assert (len(same.memory), same.memory.x.shape) == (0, (0, 0))
     assert "memory" not in repr(same)
+    assert replace(DOMAIN, settings=DOMAIN.settings._replace(exact=True)) != DOMAIN
     with pytest.raises(TypeError):
-        Domain(1, DOMAIN.lattice, DOMAIN.low, DOMAIN.high, N=4)  # type: ignore[call-arg]  # it is counted
+        Domain(  # type: ignore[call-arg]  # settings have no default
+            DOMAIN.N, DOMAIN.n_continuous, DOMAIN.lattice, DOMAIN.low, DOMAIN.high
+        )

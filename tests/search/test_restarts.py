@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -14,8 +15,10 @@ from saltus import Bool, Float, Int, Optimizer, Ordinal, Space, Stop, _serialize
 from saltus._typing import FloatArray
 from saltus.search.coordinate_scan import CoordinateScan
 from saltus.search.mixed_run import MixedRun
-from saltus.search.proposal import Domain, Evaluated, Results
-from saltus.search.restarts import KINDS, OPTIONAL, Saltus
+from saltus.search.newton import Newton
+from saltus.search.proposal import Evaluated, Results
+from saltus.search.restarts import KINDS, Saltus
+from saltus.search.settings import Settings
 from saltus.space.encoding import Encoding
 
 from .playing import ALL_KINDS, domain_of, stiff
@@ -199,8 +202,9 @@ def test_a_point_of_another_that_is_better_becomes_the_incumbent() -> None:
 DOMAIN = domain_of(Space([Float(-5, 5), Float(-5, 5), Int(-10, 10)]))
 
 
-def search(**options: Any) -> Saltus:
-    return Saltus(DOMAIN, 8, None, np.zeros(3), **options)
+def search(without: Collection[str] = ()) -> Saltus:
+    settings = Settings.checked(3, "saltus", 8, without=without)
+    return Saltus(replace(DOMAIN, settings=settings), np.zeros(3))
 
 
 def point(value: float, violation: float = 0.0, plateau: float = 3.0) -> Evaluated:
@@ -242,8 +246,8 @@ def test_of_global_runs_the_kind_that_has_had_less_is_next_and_larger_ones_doubl
 
 
 def drawn(saltus: Saltus) -> FloatArray:
-    saltus.draw(np.random.default_rng(1))
-    return saltus.propose().x
+    saltus.phase.draw(np.random.default_rng(1))
+    return saltus.phase.propose().x
 
 
 def test_global_runs_begin_in_the_inner_part_of_the_ranges() -> None:
@@ -251,7 +255,7 @@ def test_global_runs_begin_in_the_inner_part_of_the_ranges() -> None:
     for seed in range(200):
         saltus = search()
         ended(saltus, point(1.0), seed, (0, 0, 10**6))
-        m, sd = saltus.where()
+        m, sd = saltus.phase.where()
         np.testing.assert_array_equal(sd, 1.0)
         shares.append((m - DOMAIN.low) / DOMAIN.span)
     assert 0.2 <= np.min(shares) < 0.22
@@ -260,9 +264,9 @@ def test_global_runs_begin_in_the_inner_part_of_the_ranges() -> None:
 
 def local(seed: int) -> tuple[FloatArray, FloatArray]:
     """Where a local run begins."""
-    saltus = search(without=frozenset(["scan"]))
+    saltus = search(without=["scan"])
     assert ended(saltus, point(1.0), seed, (10**6, 0, 0)) == "local"
-    return saltus.where()
+    return saltus.phase.where()
 
 
 def test_local_runs_begin_at_the_incumbent_with_small_steps() -> None:
@@ -284,17 +288,17 @@ def test_local_runs_begin_at_the_incumbent_with_small_steps() -> None:
 
 
 def test_an_integer_of_many_values_steps_by_a_tenth_of_what_a_continuous_variable_does() -> None:
-    domain = domain_of(Space([Float(-5, 5), Int(0, 10**6)]))
-    saltus = Saltus(domain, 8, None, np.zeros(2), without=frozenset(["scan", "global runs"]))
+    domain = domain_of(Space([Float(-5, 5), Int(0, 10**6)]), without=["scan", "global runs"])
+    saltus = Saltus(domain, np.zeros(2))
     x = domain.proposals(np.zeros((1, 1)), np.array([[5.0]])).x[0]
     saltus.descent.phase.best = Evaluated(x, np.array([5.0]), 0.0, 1.0)
     saltus.restart(np.random.default_rng(1))
-    sd = saltus.where()[1] / domain.span
+    sd = saltus.phase.where()[1] / domain.span
     assert sd[1] == pytest.approx(0.1 * sd[0])
 
 
 def test_a_local_run_has_the_incumbent_as_its_goal_and_a_global_one_has_none() -> None:
-    saltus = search(without=frozenset(["scan"]))
+    saltus = search(without=["scan"])
     ended(saltus, point(1.0), spent=(10**6, 0, 0))
     assert saltus.descent.goal == (0.0, 1.0)
     assert cast(MixedRun, saltus.phase).goal == (0.0, 1.0)
@@ -379,7 +383,7 @@ def test_the_best_of_points_from_elsewhere_counts_when_the_descent_ends() -> Non
 def test_evaluations_are_counted_for_the_kind_of_run() -> None:
     saltus = search()
     x = drawn(saltus)
-    points = saltus.propose()
+    points = saltus.phase.propose()
     saltus.observe(Results(points, (x**2).sum(axis=1), None), np.random.default_rng(1))
     assert saltus.spent == {"small": 8, "large": 0, "local": 0}
 
@@ -389,49 +393,59 @@ def test_evaluations_are_counted_for_the_kind_of_run() -> None:
 )
 def test_kinds_that_are_left_out(without: str, kinds: set[str]) -> None:
     for spent in ((0, 0, 10**6), (10**6, 0, 0), (0, 10**6, 0)):
-        saltus = search(without=frozenset([without]))
+        saltus = search(without=[without])
         assert ended(saltus, point(1.0), spent=spent) in kinds
 
 
-def test_what_can_be_left_out_has_these_names() -> None:
-    """They are in the documents, and in records of studies."""
-    assert " / ".join(OPTIONAL) == (
-        "scaling / newton / deep / sweep / neighbours / scan / local runs / global runs"
-    )
+def test_kinds_of_runs_have_these_names() -> None:
+    """They are in records of studies."""
     assert KINDS == ("small", "large", "local")
 
 
 @pytest.mark.parametrize("kind", ["first", "global", "local"])
 def test_every_run_has_the_options_of_the_search(kind: str) -> None:
-    def run_of(saltus: Saltus) -> MixedRun:
+    domain = domain_of(Space([Float(-5, 5)] * 4 + [Int(-10, 10)]))
+    best = domain.proposals(np.zeros((1, 4)), np.array([[3.0]]))
+
+    def run_of(margin: float | None, exact: bool, without: Collection[str]) -> MixedRun:
+        settings = Settings.checked(5, "saltus", 8, margin, exact, without)
+        saltus = Saltus(replace(domain, settings=settings), np.zeros(5))
         if kind != "first":
-            ended(saltus, point(1.0), spent=(0, 0, 10**6) if kind == "global" else (10**6, 0, 0))
+            spent = (0, 0, 10**6) if kind == "global" else (10**6, 0, 0)
+            ended(saltus, Evaluated(best.x[0], best.plateaus[0], 0.0, 1.0), spent=spent)
+        assert (saltus.kind == "local") == (kind == "local")
+        assert saltus.phase.domain is saltus.domain
+        assert saltus.phase.domain.settings == settings
         return cast(MixedRun, saltus.phase)
 
-    told = run_of(Saltus(DOMAIN, 8, 0.03, np.zeros(3), exact=True, without=frozenset(["scaling", "scan"])))
-    plain = run_of(search(without=frozenset(["scan"])))
-    assert (told.margin, told.exact, told.scaling) == (0.03, True, False)
-    assert (plain.margin, plain.exact, plain.scaling) == (None, False, True)
+    told = run_of(0.03, True, ["scaling", "scan"])
+    plain = run_of(None, False, ["scan"])
+    constants = [cast(Any, run.gaussian).constants for run in (told, plain)]
+    papers = 1 / (5 * plain.gaussian.size)
+    assert [run.gaussian.integers.alpha for run in (told, plain)] == [0.03, papers]
+    assert [c.refresh for c in constants] == [1, 2]  # exact or not
+    assert [c.eta_D > 0.0 for c in constants] == [False, True]  # scaling or not
     if kind == "first":
-        m, sd = search().where()
+        m, sd = search().phase.where()
         assert (m.tolist(), sd.tolist()) == ([0.0] * 3, [1.0] * 3)
 
 
 def test_evaluations_and_phases_add_up() -> None:
-    saltus = search(without=frozenset(["newton"]))
-    assert saltus.descent.without == {"newton"}
+    saltus = search(without=["newton"])
+    assert saltus.descent.domain.settings.without == {"newton"}
     rng = np.random.default_rng(1)
     evaluations, begun = 0, [type(saltus.phase)]
     while not saltus.descent.over:
         before = saltus.phase
-        saltus.draw(rng)
-        points = saltus.propose()
+        saltus.phase.draw(rng)
+        points = saltus.phase.propose()
         saltus.observe(Results(points, np.abs(points.x).sum(axis=1), None), rng)
         evaluations += len(points.x)
         if saltus.phase is not before:
             begun.append(type(saltus.phase))
         assert saltus.spent == {"small": evaluations, "large": 0, "local": 0}
     assert len(begun) > 3
+    assert Newton not in begun
     assert saltus.phases == len(begun)
 
 
@@ -444,7 +458,7 @@ def test_of_equal_points_from_elsewhere_the_first_counts() -> None:
 
 def test_a_run_beyond_all_bounds_has_diverged() -> None:
     saltus = search()
-    saltus.descent.phase = MixedRun(DOMAIN, 8, None, np.zeros(3), np.array([1e11, 1.0, 1.0]))
+    saltus.phase = saltus.descent.phase = MixedRun(saltus.domain, np.zeros(3), np.array([1e11, 1.0, 1.0]))
     saltus._end(point(1.0))
     assert saltus.stop is Stop.DIVERGED
 
@@ -452,21 +466,21 @@ def test_a_run_beyond_all_bounds_has_diverged() -> None:
 def test_a_global_run_begins_elsewhere_along_every_variable() -> None:
     saltus = search()
     ended(saltus, point(1.0), 1, (0, 0, 10**6))
-    shares = (saltus.where()[0] - DOMAIN.low) / DOMAIN.span
+    shares = (saltus.phase.where()[0] - DOMAIN.low) / DOMAIN.span
     assert len({round(share, 6) for share in shares.tolist()}) == 3
 
 
 def test_the_steps_of_a_local_run_are_relative_to_the_width_of_a_plateau() -> None:
     """Whatever the unit of the coordinates is."""
-    encoding = Encoding(Space([Float(-5, 5), Int(0, 9)]))
-    domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
-    saltus = Saltus(domain, 8, None, np.zeros(2), without=frozenset(["scan", "global runs"]))
+    space = Space([Float(-5, 5), Int(0, 9)])
+    domain = domain_of(space, without=["scan", "global runs"], encoding=Encoding(space))
+    saltus = Saltus(domain, np.zeros(2))
     x = domain.proposals(np.zeros((1, 1)), np.array([[5.0]])).x[0]
     saltus.descent.phase.best = Evaluated(x, np.array([5.0]), 0.0, 1.0)
     saltus.restart(np.random.default_rng(1))
     width = domain.lattice.value(np.array([1.0]))[0] - domain.lattice.value(np.array([0.0]))[0]
     assert not 0.8 < width < 1.2
-    assert 0.3 * width <= saltus.where()[1][1] <= 1.0 * width
+    assert 0.3 * width <= saltus.phase.where()[1][1] <= 1.0 * width
 
 
 def test_a_search_that_has_stopped_goes_on_from_its_state() -> None:
@@ -479,10 +493,12 @@ def test_a_search_that_has_stopped_goes_on_from_its_state() -> None:
     other = search()
     other.restore(state)
     assert other.stop is saltus.stop is Stop.CONVERGED
-    for name in ("default", "large", "failures", "restarts", "phases", "kind", "spent"):
+    for name in ("population", "large", "failures", "restarts", "phases", "kind", "spent"):
         assert getattr(other, name) == getattr(saltus, name)
     assert (other.kind, other.failures, other.restarts) == ("local", 1, 1)
-    assert (other.descent.population, other.descent.without) == (8, frozenset())
+    assert other.phase is other.descent.phase
+    assert other.descent.domain is other.domain
+    assert other.domain.settings == Settings("saltus", 8)
     for name, value in (("incumbent", 5.0), ("stray", 3.0)):
         found: Evaluated = getattr(other, name)
         assert found.value == value

@@ -20,9 +20,11 @@ from saltus.search.mixed_run import MixedRun
 from saltus.search.newton import Newton
 from saltus.search.phase import Phase
 from saltus.search.polish import Polish
-from saltus.search.proposal import Domain, Evaluated, Proposals, Results
+from saltus.search.proposal import Evaluated, Proposals, Results
 from saltus.search.schedule import PHASES, Descent
 from saltus.space.encoding import Encoding
+
+from .playing import domain_of
 
 Landscape = Callable[[FloatArray], float]  # of a point in the user's units
 
@@ -44,17 +46,17 @@ class Journey:
     ) -> None:
         """With a first point it begins with a scan there."""
         self.encoding = encoding = Encoding(space)
-        self.domain = domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
+        self.domain = domain = domain_of(space, without=without, encoding=encoding)
         self.fun, self.rng, self.spent = fun, np.random.default_rng(1), 0
         key: Key | None = None if goal is None else (0.0, goal)
-        start: MixedRun | CoordinateScan = MixedRun(domain, 8, None, encoding.m, 1.0, key)
+        start: MixedRun | CoordinateScan = MixedRun(domain, encoding.m, 1.0, key)
         covariance = None
         if first is not None:
             x, plateaus = encoding.located(first)
             point = domain.with_values(Proposals(x, plateaus))
             start = CoordinateScan(domain, Evaluated(*point, 0.0, fun(first)), self.rng)
             covariance = 0.01 * np.eye(domain.n_continuous)
-        self.descent = Descent(domain, 8, start, key, covariance, frozenset(without))
+        self.descent = Descent(domain, start, key, covariance)
         self.names = [type(start).__name__]
         self.begun = 1
 
@@ -211,7 +213,7 @@ def test_a_descent_goes_on_from_its_state_after_every_batch(fun: Landscape) -> N
     while not journey.descent.over:
         journey.step()
         state = saved(journey.descent)
-        again = Descent.restored(journey.domain, 8, frozenset(), _serialize.unpack(state))
+        again = Descent.restored(journey.domain, _serialize.unpack(state))
         assert saved(again) == state
         assert again.phase is again.smooth or journey.descent.phase is not journey.descent.smooth
         journey.descent = again
@@ -224,7 +226,7 @@ def test_the_state_of_a_phase_that_is_no_coarse_search_is_refused() -> None:
         journey.step()
     state = _serialize.unpack(_serialize.pack(journey.descent.state()))
     with pytest.raises(ValueError, match="smooth must be Newton or Polish, got IntegerSweep"):
-        Descent.restored(journey.domain, 8, frozenset(), state | {"smooth": state["phase"]})
+        Descent.restored(journey.domain, state | {"smooth": state["phase"]})
 
 
 def test_the_phases_are_those_of_the_diagram() -> None:
@@ -247,11 +249,11 @@ class Station:
         self, goal: float | None = None, without: tuple[str, ...] = (), space: Space = VALLEY
     ) -> None:
         self.encoding = encoding = Encoding(space)
-        self.domain = domain = Domain(encoding.n_continuous, encoding.lattice, *encoding.ends())
-        first = MixedRun(domain, 8, None, encoding.m, 1.0)
+        self.domain = domain = domain_of(space, without=without, encoding=encoding)
+        first = MixedRun(domain, encoding.m, 1.0)
         key = None if goal is None else (0.0, goal)
         covariance = np.eye(domain.n_continuous)
-        self.descent = Descent(domain, 8, first, key, covariance, frozenset(without))
+        self.descent = Descent(domain, first, key, covariance)
         self.point = self.at(5.0)
         self.model = self.solved()
 
@@ -280,7 +282,7 @@ class Station:
         return self.descent.phase
 
     def sweep(self) -> IntegerSweep:
-        return IntegerSweep(self.domain, self.point, 8, np.random.default_rng(1))
+        return IntegerSweep(self.domain, self.point, np.random.default_rng(1))
 
 
 def test_neighbours_follow_a_valley_one_after_the_other() -> None:
@@ -307,7 +309,7 @@ def test_a_neighbour_that_wins_has_neighbours_of_its_own() -> None:
     state = station.descent.state()
     assert state["smooth"] == "winner"  # kept once
     again = Descent.restored(
-        station.domain, 8, frozenset(), _serialize.unpack(json.loads(json.dumps(_serialize.pack(state))))
+        station.domain, _serialize.unpack(json.loads(json.dumps(_serialize.pack(state))))
     )
     assert isinstance(again.phase, IntegerNeighbours)
     assert again.smooth is again.phase.winner
@@ -388,10 +390,13 @@ def test_the_goal_and_all_else_of_a_descent_come_back_from_its_state() -> None:
         station = Station(goal)
         station.descent.smooth, station.descent.deep, station.descent.scanned = station.model, True, True
         state = _serialize.unpack(json.loads(json.dumps(_serialize.pack(station.descent.state()))))
-        again = Descent.restored(station.domain, 8, frozenset(["scan"]), state)
+        domain = domain_of(VALLEY, without=["scan"], encoding=station.encoding)
+        again = Descent.restored(domain, state)
         assert again.goal == station.descent.goal == (None if goal is None else (0.0, goal))
         assert (again.deep, again.scanned, again.over) == (True, True, False)
-        assert (again.population, again.without) == (8, frozenset(["scan"]))
+        assert again.domain is again.phase.domain is domain
+        assert again.domain.settings == ("saltus", 8, None, False, frozenset(["scan"]))
         assert again.covariance is not None
         np.testing.assert_array_equal(again.covariance, np.eye(1))
         assert isinstance(again.smooth, Newton)
+        assert again.smooth.domain is domain

@@ -7,7 +7,7 @@ import pytest
 
 from saltus.space.lattice import Lattice
 from saltus.strategy import Integers, Leap, Round
-from saltus.strategy.integers import quantile, resolution
+from saltus.strategy.integers import quantile
 from saltus.strategy.margin import Margin
 
 LATTICE = Lattice([(0.0, 1.0, 11), (0.0, 1.0, 11)])
@@ -23,7 +23,7 @@ def test_the_quantile_is_exceeded_with_that_probability(alpha: float) -> None:
 def test_the_resolution_counts_thresholds() -> None:
     m = np.array([4.4, 5.0])
     for ci, expected in ((0.05, [0, 0]), (0.2, [1, 0]), (1.2, [3, 2]), (100.0, [10, 10])):
-        assert resolution(LATTICE, m, np.full(2, ci)).tolist() == expected
+        assert LATTICE.resolution(m, np.full(2, ci)).tolist() == expected
     integers = Integers(1, LATTICE, 0.1, Round())
     sd = np.full(3, 1.2 / quantile(0.1))
     assert integers.resolution(np.array([7.0, 4.4, 5.0]), sd).tolist() == [3, 2]

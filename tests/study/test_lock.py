@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from saltus import Study
 from saltus.study import LockedError
 
 from ..objectives import bowl
-from .studies import made, peek
+from .studies import made
 
 
 def test_only_one_at_a_time(tmp_path: Path) -> None:
@@ -42,7 +43,8 @@ from multiprocessing import get_context
 from saltus import Float, Space, Study
 
 def fun(p):
-    time.sleep(3)
+    open(f"{sys.argv[1]}.begun", "w").close()
+    time.sleep(60)
     return p["x"] ** 2
 
 if __name__ == "__main__":
@@ -55,11 +57,14 @@ if __name__ == "__main__":
 def test_forked_workers_do_not_hold_the_lock_of_a_dead_process(tmp_path: Path) -> None:
     script, path = tmp_path / "script.py", tmp_path / "study.db"
     script.write_text(FORKS)
-    with subprocess.Popen([sys.executable, str(script), str(path)], stderr=subprocess.DEVNULL) as process:
-        deadline = time.monotonic() + 30
-        while not peek(path):
+    command = [sys.executable, str(script), str(path)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        deadline = time.monotonic() + 60
+        while not path.with_name("study.db.begun").exists():  # until its workers are forked
             assert time.monotonic() < deadline
-            time.sleep(0.05)
-        time.sleep(0.5)  # now its workers are forked
+            time.sleep(0.02)
         process.kill()
-    assert Study.open(path).optimize(lambda p: float(p["x"] ** 2), budget=10).nfev == 10
+    try:
+        assert Study.open(path).optimize(lambda p: float(p["x"] ** 2), budget=10).nfev == 10
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)  # its workers are still there

@@ -1,7 +1,5 @@
 """The command `saltus`: what it understands, and how it ends."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import re
@@ -16,20 +14,14 @@ from ..execution.evaluation import MachineError
 from ..execution.worker_process import WorkerError
 from ..study.errors import SettingsError, StudyError
 from . import by_hand, export, init, report, run, show
-from .codes import DONE, INTERRUPTED, RECORD, TROUBLE, USAGE
+from .codes import DONE, INTERRUPTED, MEANINGS, RECORD, TROUBLE, USAGE
 from .lines import say
 
-_EPILOG = """\
-exit codes:
-  0    done: the target was reached, the budget used, the output written
-  1    the study ended in trouble: too many evaluations failed one after the other
-  2    wrong usage, or something wrong in the study file
-  3    the record cannot be used: held by another process, damaged, disk full
-  4    ask: nothing to hand out before more values are told
-  130  interrupted: continue with the same command
-
-A first study:  saltus init study.toml, edit it, saltus run study.toml
-"""
+_EPILOG = "\n".join(
+    ["exit codes:"]
+    + [f"  {code:<4} {meaning}" for code, meaning in MEANINGS.items()]
+    + ["", "A first study:  saltus init study.toml, edit it, saltus run study.toml"]
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,12 +1,11 @@
 """Ask and tell, for people who evaluate by hand or in a laboratory."""
 
-from __future__ import annotations
-
 import argparse
 import math
 
 from .._checks import checked_count, worker_count
 from ..study import SettingsError, Study
+from ..study.errors import blaming
 from ..study.settings import StudyFile
 from .codes import NOTHING
 from .lines import say
@@ -17,10 +16,8 @@ from .studies import opened, opened_or_created, record_of
 def ask(options: argparse.Namespace) -> int:
     """Hand out points to evaluate; tell their values later, in any order."""
     if options.count is not None:
-        try:
-            checked_count(options.count, "--count must be a positive whole number")
-        except ValueError as error:
-            raise SettingsError(str(error)) from None
+        with blaming("--"):
+            checked_count(options.count, "count must be a positive whole number")
     study = _study(options)
     trials = study.ask(options.count)
     if options.json:

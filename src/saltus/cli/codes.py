@@ -1,8 +1,11 @@
-"""How the command ends: its exit codes."""
+"""How the command ends: its exit codes, and what `saltus --help` says of each."""
 
-DONE = 0  # the target was reached, the budget used, the output written
-TROUBLE = 1  # too many evaluations failed one after the other
-USAGE = 2  # wrong usage, or something wrong in the study file
-RECORD = 3  # the record cannot be used: held by another process, damaged, disk full
-NOTHING = 4  # ask: nothing to hand out before more values are told
-INTERRUPTED = 130  # continue with the same command
+MEANINGS = {
+    0: "done: the target was reached, the budget used, the output written",
+    1: "the study ended in trouble: too many evaluations failed one after the other",
+    2: "wrong usage, or something wrong in the study file",
+    3: "the record cannot be used: held by another process, damaged, disk full",
+    4: "ask: nothing to hand out before more values are told",
+    130: "interrupted: continue with the same command",
+}
+DONE, TROUBLE, USAGE, RECORD, NOTHING, INTERRUPTED = MEANINGS

@@ -1,7 +1,5 @@
 """All evaluations, as a table or as JSON."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -1,7 +1,5 @@
 """A study file to start from."""
 
-from __future__ import annotations
-
 import argparse
 from importlib.resources import files
 

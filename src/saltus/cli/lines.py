@@ -1,16 +1,11 @@
 """What a run says on standard error: a bar on a terminal, a line now and then in a log."""
 
-from __future__ import annotations
-
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ..execution.progress import Progress
-
-if TYPE_CHECKING:
-    from ..optimizer import Optimizer
+from ..optimizer import Optimizer
 
 SECONDS_BETWEEN_LINES = 5.0
 

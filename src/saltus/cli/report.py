@@ -1,7 +1,5 @@
 """A study as a page with pictures."""
 
-from __future__ import annotations
-
 import argparse
 import os
 from contextlib import suppress

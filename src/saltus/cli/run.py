@@ -1,7 +1,5 @@
 """Run a study."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from dataclasses import replace
@@ -10,7 +8,7 @@ from .._checks import worker_count
 from ..execution.driver import Limits
 from ..minimize import default_budget
 from ..search.stopping import Stop
-from ..study import SettingsError
+from ..study.errors import blaming
 from ..study.objective import described, evaluating
 from ..study.settings import StudyFile
 from .codes import DONE, INTERRUPTED, TROUBLE
@@ -26,20 +24,15 @@ def run(options: argparse.Namespace) -> int:
     file = StudyFile.read(options.study)
     given = {key: getattr(options, key) for key in ("workers", "budget") if getattr(options, key) is not None}
     settings = replace(file.study, **given)
-    try:  # the file was checked: what is wrong now is an option
+    with blaming("--"):  # the file was checked: what is wrong now is an option
         budget = default_budget(file.space) if settings.budget is None else settings.budget
         limits = Limits(budget, settings.target, settings.max_seconds)
         workers = worker_count(settings.workers)
-    except ValueError as error:
-        raise SettingsError(f"--{error}") from None
     where = evaluating(file, workers, record_of(options.study, options.db))
     study = opened_or_created(file, options.db, workers)
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
     say(f"{study.head.name}: {size}, record {study.path}")
-    objective, before = described(file), study.last_objective()
-    if before not in (None, objective):
-        say(f"note: the objective was {before} before; values on record are kept")
-    result = study.run(where, objective, limits, workers=workers, bar=progress(budget), say=say)
+    result = study.run(where, described(file), limits, workers=workers, bar=progress(budget), say=say)
     summary = study.summary()
     print(as_json(summary) if options.json else as_text(summary))
     if not options.json:

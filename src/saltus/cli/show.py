@@ -1,7 +1,5 @@
 """The state of a study, for people and for scripts."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math
@@ -34,7 +32,7 @@ def show(options: argparse.Namespace) -> int:
 
 
 def as_text(summary: Summary) -> str:
-    """For people."""
+    """The state of a study for people: what it is, its best point, how far it is, what failed, what runs."""
     rows = [("study", f"{summary.name} ({summary.direction}, {summary.strategy}, seed {summary.seed})")]
     best = summary.best
     if best is None:
@@ -82,7 +80,7 @@ def state(summary: Summary) -> str:
 
 
 def as_json(summary: Summary) -> str:
-    """For scripts."""
+    """The state of a study for scripts: a JSON object, trials as objects in it."""
     last = summary.sessions[-1] if summary.sessions else None
     session = None if last is None else {name: getattr(last, name) for name in _SESSION}
     return to_json({name: getattr(summary, name) for name in _STUDY} | {"session": session})

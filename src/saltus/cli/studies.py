@@ -1,11 +1,10 @@
 """From what stands on the command line to a study."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from ..study import RecordError, SettingsError, Study
 from ..study.database import Database
+from ..study.errors import blaming
 from ..study.settings import StudyFile
 
 _OF_THE_SEARCH = ("strategy", "direction", "noisy", "seed", "population")  # keys of [study] that make it
@@ -52,9 +51,8 @@ def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
     given = {key: getattr(file.study, key) for key in _OF_THE_SEARCH}
     given["population"] = file.population(workers)
     try:
-        return Study.create(path, file.space, name=name, **given)
-    except ValueError as error:
-        raise SettingsError(f"{file.path}: [study] {error}") from error
+        with blaming(f"{file.path}: [study] "):
+            return Study.create(path, file.space, name=name, **given)
     except RecordError:
         if Database.is_made(path):  # by another process, meanwhile
             return opened_or_created(file, db, workers)
@@ -73,8 +71,7 @@ def _check_fit(file: StudyFile, study: Study) -> None:
 
 
 def _difference(file: StudyFile, study: Study) -> str:
-    now = dict(zip(file.space.names or (), file.space.variables, strict=True))
-    then = dict(zip(study.space.names or (), study.space.variables, strict=True))
+    now, then = (dict(zip(s.keys, s.variables, strict=True)) for s in (file.space, study.space))
     for name in [*then, *now]:
         if now.get(name) != then.get(name):
             return f"{name!r} was {then.get(name, 'not there')} and is {now.get(name, 'not there')}"

@@ -8,12 +8,10 @@ from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from functools import partial
 
-from .._checks import worker_count
 from .evaluation import Objective
 from .evaluator import Evaluator
 from .executor import Remote
-from .in_process import InProcess
-from .worker_pool import pooled
+from .local import InProcess, pooled
 
 
 @contextmanager
@@ -24,7 +22,7 @@ def evaluating(
 
     Args:
         fun: the objective. To be sent to worker processes, it must be a function of a module.
-        workers: processes of our own; 1 evaluates in this process, -1 takes one for each core.
+        workers: processes of our own; 1 evaluates in this process.
         executor: evaluate there instead, for instance on a cluster; it remains the user's to end.
         timeout: seconds after which an evaluation is ended. Also a single worker is then a process of its
             own: only that can be ended.
@@ -49,8 +47,7 @@ def evaluating(
         with closing(Remote(fun, executor, retries)) as remote:
             yield remote
         return
-    count = worker_count(workers)
-    if count == 1 and timeout is None:
+    if workers == 1 and timeout is None:
         yield InProcess(fun, retries)
         return
     try:
@@ -60,7 +57,7 @@ def evaluating(
             f"the objective {fun!r} cannot be sent to worker processes ({error}); "
             "define it with def at the top level of a module, or pass executor="
         ) from error
-    with pooled(partial(_itself, fun), count, timeout, retries) as pool:
+    with pooled(partial(_itself, fun), workers, timeout, retries) as pool:
         yield pool
 
 

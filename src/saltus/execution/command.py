@@ -4,8 +4,6 @@ The result is the last line of standard output that is not empty: a number, a JS
 perhaps `constraints`, or the name of a JSON file that holds such an object.
 """
 
-from __future__ import annotations
-
 import difflib
 import errno
 import json
@@ -16,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +24,7 @@ from .._checks import did_you_mean
 from ..order import Failure, Outcome
 from ..result import Candidate
 from .evaluation import Answer, Ended, EvaluationError, MachineError, checked_outcome
+from .evaluator import Started
 from .processes import end_group, how_it_ended
 
 OWN_NAMES = ("study_dir", "trial")  # what a command may be told besides the variables
@@ -33,8 +32,7 @@ GRACE = 2.0  # seconds between the request to end and the end
 _TAIL = 1024 * 1024  # bytes of output that are looked at
 _LONGEST_VARIABLE = 100_000  # characters that an environment variable can hold everywhere
 _PLACEHOLDER = re.compile(r"\{\{([^{}]+)\}\}|\{([^{}]*)\}")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d+)?", re.ASCII)
-_NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)([ed][+-]?\d+)?|nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _NOT_ITS_FAULT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.ENOSPC)
 _LARGEST_FILE = 10 * 1024 * 1024
 
@@ -92,7 +90,7 @@ class Command:
         ['sim', '--r=0.5', '{r}']
         """
         values = {"study_dir": str(self.folder), "trial": str(trial)}
-        values |= {name: as_argument(value) for name, value in params.items()}
+        values |= {name: json.dumps(value) for name, value in params.items()}  # all digits; true and false
 
         def fill(match: re.Match[str]) -> str:
             if match.group(1) is not None:
@@ -101,11 +99,6 @@ class Command:
             return values.get(match.group(2), match.group(0))
 
         return [_PLACEHOLDER.sub(fill, argument) for argument in self.arguments]
-
-
-def as_argument(value: Any) -> str:
-    """A value as text, as JSON writes it: all digits, switches as true and false."""
-    return json.dumps(value)
 
 
 class CommandWorker:
@@ -118,7 +111,7 @@ class CommandWorker:
         self._ended = False
         self._lock = threading.RLock()  # no start while being ended; a signal may come while ending
 
-    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Answer:
+    def evaluate(self, candidate: Candidate, begun: Started) -> Answer:
         """Run the command in a folder of its own, which is gone afterwards or kept, and read its result."""
         command = self._command
         kept = command.keep == "always"
@@ -143,7 +136,12 @@ class CommandWorker:
                     _keep(folder, command.work / f"trial-{candidate.id}", out, err)
 
     def _run(
-        self, candidate: Candidate, folder: Path, out: IO[bytes], err: IO[bytes], begun: Callable[[int], None]
+        self,
+        candidate: Candidate,
+        folder: Path,
+        out: IO[bytes],
+        err: IO[bytes],
+        begun: Started,
     ) -> None:
         params = json.dumps(candidate.params)
         about = {"SALTUS_TRIAL": str(candidate.id), "SALTUS_STUDY_DIR": str(self._command.folder)}
@@ -170,7 +168,8 @@ class CommandWorker:
             if getattr(error, "errno", None) in _NOT_ITS_FAULT:
                 raise MachineError(f"commands cannot be started now: {error}") from error
             raise EvaluationError(f"the command cannot be started: {error}", failure=Failure.DIED) from error
-        begun(process.pid)
+        if begun is not None:
+            begun(process.pid)
         try:
             process.communicate(params.encode(), timeout=self._timeout)
         except subprocess.TimeoutExpired:
@@ -221,8 +220,6 @@ def from_line(line: str, folder: Path) -> Outcome:
     """
     if _NUMBER.fullmatch(line):
         return checked_outcome(float(re.sub("[dD]", "e", line)))  # Fortran writes 1.0D+03
-    if _NO_NUMBER.fullmatch(line):
-        return checked_outcome(float(line))
     if line.startswith("{"):
         return from_json(line, "the last line")
     if line.endswith(".json"):

@@ -5,10 +5,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from queue import Empty, SimpleQueue
 from typing import Any, Literal
 
 from .._checks import check_limits
@@ -16,15 +23,15 @@ from ..optimizer import Optimizer
 from ..order import Outcome, sign
 from ..result import Candidate, History, Result
 from ..search.stopping import Stop
-from .evaluation import Run
-from .evaluator import Evaluator
-from .in_flight import InFlight
+from .evaluation import Ended, Run
+from .evaluator import Evaluator, Job
 from .log import Log
 from .progress import Progress
 from .worker_process import WorkerError
 
 Callback = Callable[[Result], Any]
 OnError = Literal["raise", "infeasible"]
+_LONGEST_WAIT = 3600.0  # seconds: a queue cannot wait for ever with a timeout
 
 
 class ObjectiveError(RuntimeError):
@@ -32,6 +39,13 @@ class ObjectiveError(RuntimeError):
 
     `params` is the point, `optimizer` holds everything told before: `optimizer.state()` can be saved, and
     `optimizer.pending` lists what is still to be evaluated.
+
+    >>> from saltus import Int, Space, minimize
+    >>> try:
+    ...     minimize(lambda p: 1 / 0, Space({"k": Int(0, 9)}), budget=10, seed=1)
+    ... except ObjectiveError as failed:
+    ...     print(failed.error, "at", sorted(failed.params))
+    division by zero at ['k']
     """
 
     def __init__(self, candidate: Candidate, optimizer: Optimizer, error: Exception) -> None:
@@ -63,6 +77,131 @@ class Limits:
         check_limits(self.budget, self.target, self.max_seconds)
 
 
+class InFlight:
+    """Evaluations of several candidates at a time. The log hears of outcomes as they come."""
+
+    def __init__(self, log: Log, evaluator: Evaluator, deadline: float = math.inf) -> None:
+        """After the deadline (of `time.monotonic`), or when interrupted, what has not begun is taken back."""
+        self._log, self._evaluator, self._deadline = log, evaluator, deadline
+        self.late = self.interrupted = False
+        self._thread = threading.get_ident()
+        self._events: SimpleQueue[Callable[[], None]] = SimpleQueue()  # from all threads to this one
+        self._candidates: dict[int, Candidate] = {}
+        self._jobs: dict[int, Job] = {}  # neither heard of nor taken back
+        self._runs: dict[int, Run] = {}  # heard of
+
+    def begin(self, candidates: list[Candidate]) -> None:
+        """Begin all of them."""
+
+        submit: Callable[[Candidate], Job] = self._submit_noticed
+        if self._log.begun is None:
+            submit = partial(self._evaluator.submit, begun=None)
+        try:
+            jobs = list(self._log.begin(candidates, submit))
+        except BrokenExecutor as error:
+            raise WorkerError(f"the executor is broken: {error}") from error
+        for candidate, job in zip(candidates, jobs, strict=True):
+            self._candidates[candidate.id], self._jobs[candidate.id] = candidate, job
+        for candidate, job in zip(candidates, jobs, strict=True):
+            job.add_done_callback(partial(self._over, candidate.id))
+        if self.interrupted:  # between two batches
+            self.withdraw()
+
+    def _submit_noticed(self, candidate: Candidate) -> Job:
+        return self._evaluator.submit(candidate, partial(self._begun, candidate))
+
+    @property
+    def size(self) -> int:
+        """How many are under way."""
+        return len(self._jobs)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way, and everything that has ended was given."""
+        return not (self._jobs or self._runs)
+
+    def results(self, ordered: bool) -> Iterator[tuple[Candidate, Run]]:
+        """The outcomes, until nothing is under way any more; more may be begun meanwhile.
+
+        Ordered, they come in the order of their beginning, whatever ended first: then results do not
+        depend on timing. Else they come as they end. Those taken back are left out.
+        """
+        while not self.idle:
+            id = next(iter(self._candidates if ordered else self._runs), None)
+            if id in self._runs:
+                yield self._candidates.pop(id), self._runs.pop(id)
+            elif id is None or id in self._jobs:
+                self._wait()
+            else:
+                del self._candidates[id]  # taken back
+
+    def rest(self) -> Iterator[tuple[Candidate, Run]]:
+        """The outcomes that are there and were not given yet, although the executor is broken."""
+        while not self._events.empty():
+            with suppress(WorkerError):  # of which one is known already
+                self._events.get()()
+        for id in list(self._runs):
+            yield self._candidates[id], self._runs.pop(id)
+
+    def drain(self) -> None:
+        """Let the log hear of what has ended, also if nobody waits for it any more."""
+        while not self._events.empty():
+            self._events.get()()
+
+    def _wait(self) -> None:
+        remaining = self._deadline - time.monotonic()
+        if remaining <= 0 and not self.late:
+            self.late = True
+            self.withdraw()
+            return
+        try:
+            event = self._events.get(timeout=None if self.late else min(remaining, _LONGEST_WAIT))
+        except Empty:
+            return
+        if self.interrupted:
+            self.withdraw()
+        event()
+
+    def _begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
+        """From any thread: the log hears of it in its own."""
+        if self._log.begun is None:
+            return
+        event = partial(self._log.begun, candidate, worker, process)
+        if threading.get_ident() == self._thread:
+            event()
+        else:
+            self._events.put(event)
+
+    def _over(self, id: int, job: object) -> None:
+        """A job has ended; called from any thread, so that the one of the driver hears of it."""
+        self._events.put(partial(self._done, id))
+
+    def _done(self, id: int) -> None:
+        if id not in self._jobs:
+            return
+        try:
+            run = self._jobs[id].result()
+        except (CancelledError, Ended):
+            del self._jobs[id]
+            return
+        except BrokenExecutor as error:
+            raise WorkerError(f"the executor is broken: {error}") from error
+        del self._jobs[id]
+        if self._log.heard is not None:
+            self._log.heard(self._candidates[id], run)
+        self._runs[id] = run
+
+    def interrupt(self) -> None:
+        """From a signal handler: the search was interrupted."""
+        self.interrupted = True
+        self._events.put(self.withdraw)
+
+    def withdraw(self) -> None:
+        """Take back what has not begun."""
+        self._evaluator.finish()
+        self._jobs = {id: job for id, job in self._jobs.items() if not job.cancel()}
+
+
 class Driver:
     """An optimizer, its limits, and a log: asks, evaluates, remembers, tells until there is a reason to stop.
 
@@ -91,6 +230,7 @@ class Driver:
         self.interrupted = False
         self._flight: InFlight | None = None
         self._failure: ObjectiveError | WorkerError | None = None  # the first, to be raised
+        self._heard: list[tuple[Candidate, Outcome | float]] = []  # what the optimizer is to be told
         # of the generation under way: feasible values, and how many were begun if it is evaluated as a whole
         self._values: list[float] = []
         self._begun = 0
@@ -125,9 +265,11 @@ class Driver:
         except WorkerError as error:
             for candidate, run in flight.rest():  # nothing is lost
                 if self.on_error == "infeasible" or run.error is None:
-                    self.tell(candidate, run)
+                    self._hear(candidate, run)
             error.optimizer = self.optimizer
             raise
+        finally:
+            self._tell()
 
     def _drive(
         self, flight: InFlight, callback: Callable[[], bool], bar: Progress | None, width: int | None
@@ -137,8 +279,15 @@ class Driver:
         generation = optimizer.generation
         stop = self._feed(flight, width)
         for candidate, run in flight.results(ordered=waits):
-            if not self._hear(flight, candidate, run, bar):
+            if run.error is not None and self.on_error == "raise":
+                self._fail(flight, candidate, run.error)
                 continue
+            self._hear(candidate, run)
+            if waits and bar is None and not flight.idle and self._reason(flight) is None:
+                continue  # a batch is told as a whole, unless somebody looks on
+            self._tell()
+            if bar is not None:
+                bar.step(self.log.evaluations, optimizer, self.sign)
             if not waits:
                 optimizer.settle()
             stop = stop or self._reason(flight)
@@ -149,72 +298,68 @@ class Driver:
                     stop = Stop.CALLBACK
             if stop is None and self._failure is None and (not waits or flight.idle):
                 stop = self._feed(flight, width)
-            if stop is not None:
+            if stop is not None and not flight.idle:
                 flight.withdraw()
             if stop is Stop.TARGET:
                 break
         if self._begun and self._failure is None:  # what was left of it was taken back
+            self._tell()
             self._note_generation()
         return stop
 
     def _feed(self, flight: InFlight, width: int | None) -> Stop | None:
         """Begin what may be begun; a reason to stop if there is one, or if nothing can be."""
-        optimizer, log = self.optimizer, self.log
+        optimizer, log, under_way = self.optimizer, self.log, flight.size
         if self._reached_target():
             return Stop.TARGET
         if optimizer.stop is not None and optimizer.between_generations and not optimizer.auto_restart:
             return optimizer.stop
-        if log.stop is not None and not optimizer.pending:
+        pending = optimizer.pending
+        if log.stop is not None and not pending:
             return log.stop
-        room = self.budget - log.evaluations - flight.size
+        room = self.budget - log.evaluations - under_way
+        candidates: list[Candidate] = []
+        if width is not None:
+            room = min(width - under_way, room)
+        elif pending:  # for instance after a restore
+            known = [log.knows(candidate) for candidate in pending]
+            paid = list(itertools.accumulate(map(operator.not_, known)))
+            candidates = [c for c, k, n in zip(pending, known, paid, strict=True) if k or n <= room]
+            room -= paid[-1]
+        if room > 0:
+            candidates += optimizer.ask(room)
         if width is None:
-            candidates = self._batch(room)
             self._begun = len(candidates)
-        else:
-            free = min(width - flight.size, room)
-            candidates = optimizer.ask(free) if free > 0 else []
         if candidates:
             flight.begin(candidates)
         return None if candidates or not flight.idle else Stop.BUDGET
 
-    def _batch(self, room: int) -> list[Candidate]:
-        """What is pending, for instance after a restore, and then new candidates, within the budget."""
-        chosen = []
-        for candidate in self.optimizer.pending:
-            if not self.log.knows(candidate):
-                if room <= 0:
-                    continue
-                room -= 1
-            chosen.append(candidate)
-        return chosen + (self.optimizer.ask(room) if room > 0 else [])
+    def _fail(self, flight: InFlight, candidate: Candidate, error: Exception) -> None:
+        """An exception is to be raised, the first of several; what is running is told before."""
+        if self._failure is None:
+            own = ObjectiveError(candidate, self.optimizer, error)
+            self._failure = error if isinstance(error, WorkerError) else own
+        flight.withdraw()
 
-    def _hear(self, flight: InFlight, candidate: Candidate, run: Run, bar: Progress | None) -> bool:
-        """Tell an outcome; False if it is to be raised. Then what is running is told before the raise."""
-        if run.error is not None and self.on_error == "raise":
-            if self._failure is None:
-                self._failure = (
-                    run.error
-                    if isinstance(run.error, WorkerError)
-                    else ObjectiveError(candidate, self.optimizer, run.error)
-                )
-            flight.withdraw()
-            return False
-        told = self.tell(candidate, run)
-        if told.failure is None and (not told.constraints or told.violation == 0):
-            self._values.append(self.sign * told.value)
-        if bar is not None:
-            bar.step(self.log.evaluations, self.optimizer, self.sign)
-        return True
+    def tell(self, candidate: Candidate, run: Run) -> None:
+        """Tell the optimizer an outcome."""
+        self._hear(candidate, run)
+        self._tell()
 
-    def tell(self, candidate: Candidate, run: Run) -> Outcome:
-        """Tell the optimizer an outcome; what it was told, in the user's direction."""
+    def _hear(self, candidate: Candidate, run: Run) -> None:
+        """Keep an outcome, as it is minimised, until the optimizer is told."""
         told = run.outcome if run.outcome.failure is None else run.result
+        plain = not told.constraints and told.failure is None
         value = self.sign * told.value
-        if told.constraints or told.failure is not None:
-            self.optimizer.tell(candidate, replace(told, value=value))
-        else:
-            self.optimizer.tell(candidate, value)
-        return told
+        self._heard.append((candidate, value if plain else replace(told, value=value)))
+        if plain or (told.failure is None and told.violation == 0):
+            self._values.append(value)
+
+    def _tell(self) -> None:
+        """Tell the optimizer what was heard."""
+        heard, self._heard = self._heard, []
+        if heard:
+            self.optimizer.tell([candidate for candidate, _ in heard], [told for _, told in heard])
 
     def interrupt(self) -> None:
         """Begin nothing more, wait for what is running, and return; may be called from a signal handler."""
@@ -227,7 +372,7 @@ class Driver:
         best, values = self.optimizer.best, self._values
         row = (
             self.log.evaluations,
-            self.sign * best.value if best is not None and best.feasible else math.nan,
+            self.sign * best.value if best is not None and not best.violation else math.nan,
             self.sign * min(values) if values else math.nan,
             self._begun or len(values),
         )
@@ -247,14 +392,18 @@ class Driver:
         return Stop.BUDGET if self.log.evaluations >= self.budget else None
 
     def _reached_target(self) -> bool:
+        """Whether a value this good is known, also if the optimizer was not told of it yet."""
+        if self.target is None:
+            return False
         best = self.optimizer.best
-        return self.target is not None and best is not None and best.feasible and best.value <= self.target
+        known = best is not None and best.feasible and best.value <= self.target
+        return known or min(self._values, default=math.inf) <= self.target
 
     def result(self, stop: Stop | None, history: History) -> Result:
         """The result so far; without a stop, an intermediate one."""
         optimizer, best = self.optimizer, self.optimizer.best
-        feasible = best is not None and best.feasible
         planned = stop is not None and stop.planned and self.target is None
+        feasible = best is not None and not best.violation
         return Result(
             x=None if best is None else best.x.copy(),
             params=None if best is None else best.params,

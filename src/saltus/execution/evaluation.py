@@ -1,14 +1,13 @@
 """One evaluation: what the objective gave, or why it gave nothing, and where, when and how long it ran.
 
 `evaluate` calls a Python objective and `checked_outcome` checks what it returned; other kinds of objectives,
-such as commands, have modules of their own. `timed` makes the attempts that are allowed and gives a `Run`,
-which is all that the rest of the library ever sees of an evaluation.
+such as commands, have modules of their own. A `Run` is all that the rest of the library ever sees of an
+evaluation.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -99,7 +98,7 @@ class Run:
         >>> Run.failed(EvaluationError("timeout after 2 s", failure=Failure.TIMEOUT)).outcome.failure.name
         'TIMEOUT'
         """
-        outcome, exit_code, stderr = _answer_of(error)
+        outcome, exit_code, stderr = answer_of(error)
         return cls(outcome, error, exit_code=exit_code, stderr=stderr)
 
     @property
@@ -185,43 +184,8 @@ def evaluate(fun: Objective, params: Params) -> Outcome:
     return checked_outcome(*returned)
 
 
-def timed(
-    attempt: Callable[[], Answer],
-    *,
-    retries: int = 0,
-    worker: int | None = None,
-    hurry: Callable[[], bool] = lambda: False,
-) -> Run:
-    """Make an attempt to evaluate, and others as long as they raise and there are retries left.
-
-    Args:
-        attempt: makes one, and raises if it fails. A MachineError is raised here too: it is not about
-            the point.
-        retries: how many more attempts there may be.
-        worker: who makes them, for the `Run`.
-        hurry: asked before each further attempt. In a hurry there is none: the evaluation counts as not begun
-            (`Ended`), so that it gets all its attempts another time.
-    """
-    started, tick = time.time(), time.monotonic()
-    attempts = 0
-    while True:
-        attempts += 1
-        error: Exception | None = None
-        try:
-            answer = attempt()
-        except MachineError:
-            raise
-        except Exception as raised:
-            error, answer = raised, _answer_of(raised)
-        if error is None or attempts > retries:
-            outcome, exit_code, stderr = answer
-            seconds = time.monotonic() - tick
-            return Run(outcome, error, started, seconds, worker, attempts, exit_code, stderr)
-        if hurry():
-            raise Ended
-
-
-def _answer_of(error: Exception) -> Answer:
+def answer_of(error: Exception) -> Answer:
+    """What an evaluation that raised this has given: nothing but the kind of failure, and what was said."""
     if isinstance(error, EvaluationError):
         return Answer(Outcome(math.nan, failure=error.failure), error.exit_code, error.stderr)
     return Answer(Outcome(math.nan, failure=Failure.EXCEPTION))

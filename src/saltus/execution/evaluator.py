@@ -1,7 +1,7 @@
 """What evaluates candidates, as protocols: an evaluator, a worker, and an evaluation under way.
 
 An evaluator takes any number of candidates and evaluates them in its own way: in this process
-(`in_process.py`), in the user's executor (`executor.py`), or with workers of our own (`worker_pool.py`).
+or by workers of our own (`local.py`), or in the user's executor (`executor.py`).
 A worker runs one evaluation at a time: a process for a Python function (`worker_process.py`), or an external
 command (`command.py`). Another evaluator needs the three methods of `Evaluator` and nothing else.
 """
@@ -15,7 +15,9 @@ from typing import Protocol
 from ..result import Candidate
 from .evaluation import Answer, Run
 
-Begun = Callable[[int | None, int | None], None]  # called with the worker's number and its process
+# called with the worker's number and its process, each None if it is not known; None: nobody wants to know
+Begun = Callable[[int | None, int | None], None] | None
+Started = Callable[[int], None] | None  # the same of one worker: with its process
 
 
 class Job(Protocol):
@@ -38,10 +40,7 @@ class Evaluator(Protocol):
     """Evaluates candidates, several at a time if it can."""
 
     def submit(self, candidate: Candidate, begun: Begun) -> Job:
-        """Begin to evaluate a candidate, or put it in line; `begun` is called when it really begins.
-
-        `begun` gets the number of the worker and the id of its process, each None if it is not known.
-        """
+        """Begin to evaluate a candidate, or put it in line; `begun` is called when it really begins."""
 
     def finish(self) -> None:
         """Nothing more is wanted than what is running: make no second attempts."""
@@ -53,7 +52,7 @@ class Evaluator(Protocol):
 class Worker(Protocol):
     """Runs one evaluation at a time, in a process of its own."""
 
-    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Answer:
+    def evaluate(self, candidate: Candidate, begun: Started) -> Answer:
         """Evaluate a candidate; an exception is a failed attempt. `begun` gets the id of the process."""
 
     def end(self) -> None:

@@ -1,7 +1,5 @@
 """Evaluations in an executor that the user brings: `concurrent.futures`, Dask, Ray, loky and others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from dataclasses import dataclass, replace
@@ -9,8 +7,9 @@ from uuid import uuid4
 
 from .._typing import Params
 from ..result import Candidate
-from .evaluation import Answer, Objective, Run, evaluate, timed
+from .evaluation import Answer, Objective, Run, evaluate
 from .evaluator import Begun, Job
+from .local import timed
 from .worker_process import Sent, WorkerError
 
 # How Dask and Ray say that an evaluation took its workers with it, however often it was begun again. They are

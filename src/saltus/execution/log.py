@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from ..optimizer import Optimizer
 from ..result import Candidate
@@ -44,19 +45,19 @@ class Log(Protocol):
         """A generation, or a part of it, was told to the optimizer."""
 
 
+@dataclass
 class HistoryLog:
     """Remembers the history of a search and nothing else."""
 
-    stop = begun = heard = None
-    evaluations: int = property(attrgetter("_optimizer.evaluations"))  # type: ignore[assignment]  # all told
-
-    def __init__(self, optimizer: Optimizer) -> None:
-        """Nothing has happened yet."""
-        self._optimizer = optimizer
-        self.rows: list[HistoryRow] = []
+    optimizer: Optimizer
+    rows: list[HistoryRow] = field(default_factory=list)
+    stop: ClassVar[None] = None
+    begun: ClassVar[None] = None
+    heard: ClassVar[None] = None
+    evaluations = property(attrgetter("optimizer.evaluations"))  # all that were told
 
     def knows(self, candidate: Candidate) -> bool:
-        """Never."""
+        """Never: this log keeps no outcomes, so every candidate has to be evaluated."""
         return False
 
     def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
@@ -64,5 +65,5 @@ class HistoryLog:
         return map(submit, candidates)
 
     def told(self, row: HistoryRow) -> None:
-        """One more row."""
+        """Keep the row: all of them together are the `History` of the result."""
         self.rows.append(row)

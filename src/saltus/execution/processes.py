@@ -1,7 +1,5 @@
 """Processes: started, told apart, and ended together with all that they started."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator
@@ -11,11 +9,9 @@ from pathlib import Path
 
 def end_group(pid: int | None, number: int = getattr(signal, "SIGKILL", signal.SIGTERM)) -> None:
     """Send a signal to a process that leads a session, and to all that it started."""
-    with suppress(ProcessLookupError, PermissionError):
-        if pid and hasattr(os, "killpg"):
-            os.killpg(pid, number)
-        elif pid:
-            os.kill(pid, number)
+    if pid:
+        with suppress(ProcessLookupError, PermissionError):
+            getattr(os, "killpg", os.kill)(pid, number)
 
 
 def how_it_ended(exit_code: int | None) -> str:
@@ -32,9 +28,7 @@ def how_it_ended(exit_code: int | None) -> str:
 
 def identity(pid: int | None) -> str | None:
     """A process and when it began: another one with the same number is not taken for it. On Linux only."""
-    if pid is None:
-        return None
-    with suppress(OSError, IndexError):
+    with suppress(OSError, IndexError):  # also if there is no number
         stat = Path(f"/proc/{pid}/stat").read_text()
         return f"{pid} {stat.rpartition(')')[2].split()[19]}"
     return None

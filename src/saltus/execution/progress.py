@@ -1,19 +1,16 @@
 """A progress bar, when it is wanted."""
 
-from __future__ import annotations
+from contextlib import AbstractContextManager, suppress
+from typing import Any
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ..optimizer import Optimizer
+from ..optimizer import Optimizer
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """A tqdm bar of evaluations with the best value and the restarts; no bar without a total."""
 
     def __init__(self, total: int | None) -> None:
-        """Open the bar."""
+        """Open the bar, for so many evaluations in all; with None, nothing is ever shown."""
         self._bar: Any = None
         if total is not None:
             try:
@@ -23,7 +20,7 @@ class Progress:
             self._bar = tqdm(total=total, unit="eval", dynamic_ncols=True)
 
     def step(self, evaluations: int, optimizer: Optimizer, sign: float) -> None:
-        """There are so many evaluations now."""
+        """Show that there are so many evaluations now; `sign` turns values back if they are maximised."""
         if self._bar is None:
             return
         with suppress(OSError):  # a terminal that was closed does not end the search
@@ -41,10 +38,6 @@ class Progress:
             text = f"violation {best.violation:.3g}"
         failures = f", failures {optimizer.failures}" if optimizer.failures else ""
         return f"best {text}{failures}, restarts {optimizer.restarts}"
-
-    def __enter__(self) -> Progress:
-        """Nothing to do: the bar is open."""
-        return self
 
     def __exit__(self, *error: object) -> None:
         """Close the bar, leaving its last line."""

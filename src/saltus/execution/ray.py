@@ -1,7 +1,5 @@
 """Executors for `minimize` and `Study.optimize`, where a library has none of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from functools import partial
@@ -9,14 +7,14 @@ from typing import Any
 
 
 class RayExecutor(Executor):
-    """Evaluates in Ray tasks.
+    """Evaluates in Ray tasks: `minimize(fun, space, executor=RayExecutor(num_cpus=2))`.
 
     Starting and ending Ray is yours: `ray.init()`, `ray.shutdown()`. Options are those of a Ray task:
     `num_cpus`, `resources`, `max_retries` (how often a task whose worker died is begun again, by default 3).
     """
 
     def __init__(self, **options: Any) -> None:
-        """Check that Ray is there."""
+        """Take the options of the tasks, and check that Ray is there."""
         try:
             import ray
         except ImportError as error:
@@ -25,7 +23,7 @@ class RayExecutor(Executor):
         self._task = self._ray.remote(_call).options(**options)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Begin a task, or put it in line."""
+        """Call a function in a task of Ray, which begins it or puts it in line; a future of what it gives."""
         reference = self._task.remote(fn, args, kwargs)
         future: Future[Any] = reference.future()
         future.add_done_callback(partial(self._forget, reference))

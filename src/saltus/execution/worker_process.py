@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..order import Failure, Outcome
 from ..result import Candidate
 from .evaluation import Answer, Ended, EvaluationError, MachineError, Objective, evaluate
+from .evaluator import Started
 from .processes import deaf_to_ctrl_c, end_group, how_it_ended, own_session
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class RemoteError(EvaluationError):
     """Stands for an exception that cannot travel between processes: its type and message, its traceback."""
 
     def __str__(self) -> str:
-        """The traceback."""
+        """The traceback as the worker wrote it, so that it is shown where this error is; else the reason."""
         return self.stderr or self.reason
 
 
@@ -125,14 +126,15 @@ class WorkerProcess:
             raise error
         self._ready = True
 
-    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Answer:
+    def evaluate(self, candidate: Candidate, begun: Started) -> Answer:
         """Send the point and wait for its outcome; a process that died or hung is replaced the next time."""
         if self._ended:
             raise Ended
         if not self._alive:
             self._start_again()
         self._busy = True
-        begun(self._process.pid or 0)
+        if begun is not None:
+            begun(self._process.pid or 0)
         try:
             self._pipe.send(candidate.params)
             answered = self._pipe.poll(self._timeout)

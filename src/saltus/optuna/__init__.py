@@ -24,9 +24,9 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from .._checks import did_you_mean, whole_number
-from ..optimizer import DEFAULT_STRATEGY, Optimizer, checked_population
+from ..optimizer import Optimizer
 from ..order import Failure, Outcome, sign
-from ..search import mirrored
+from ..search.settings import DEFAULT_STRATEGY, Settings
 from .replay import Ended, Replay, TrialRecord
 from .translation import Translation
 
@@ -79,9 +79,7 @@ class SaltusSampler(BaseSampler):
                 violated. What `trial.set_constraint` says counts as well.
             warn: log, once for each parameter, if something is not as one may think.
         """
-        mirrored(strategy)  # a clear error now, not at the first trial
-        if population is not None:
-            checked_population(population, strategy)
+        Settings.checked(1, strategy, population)  # a clear error now, not at the first trial
         for name, number in (("seed", seed or 0), ("n_startup_trials", n_startup_trials)):
             whole_number(f"{name} must be a whole number, at least 0", number, 0)
         if search_space is not None and all(range.single() for range in search_space.values()):
@@ -107,7 +105,7 @@ class SaltusSampler(BaseSampler):
         return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_views")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """From pickle."""
+        """From pickle: with a lock of its own, and nothing known of any study yet."""
         self.__dict__ |= state
         self._lock, self._views = threading.Lock(), {}
 
@@ -201,7 +199,9 @@ class SaltusSampler(BaseSampler):
             finalize(study._storage, self._views.pop, key, None).atexit = False
         return self._views[key]
 
-    def _made(self, distributions: Mapping[str, BaseDistribution], direction: StudyDirection) -> _Model:
+    def _made(
+        self, distributions: Mapping[str, BaseDistribution], direction: StudyDirection
+    ) -> tuple[Translation, Replay]:
         translation = Translation(distributions)
         start = translation.starts(self._x0)
         ranges = [f"{name}={distribution_to_json(distributions[name])}" for name in translation.columns]
@@ -225,14 +225,10 @@ class SaltusSampler(BaseSampler):
             _log.warning(words)
 
 
-_Model = tuple[Translation, Replay]
-_Make = Callable[[Mapping[str, BaseDistribution], StudyDirection], _Model]
-
-
 class _View:
-    """What the sampler knows of a study."""
+    """What the sampler knows of a study; `make` gives a space and the search in it, for these trials."""
 
-    def __init__(self, make: _Make) -> None:
+    def __init__(self, make: Callable[..., tuple[Translation, Replay]]) -> None:
         self._make = make
         self._trials: tuple[int, list[FrozenTrial]] = (-1, [])  # as they were for which trial
         self._common: dict[str, BaseDistribution] | None = None

@@ -10,8 +10,9 @@ smaller number counts, for all processes; trials of the other are told as points
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from ..optimizer import Optimizer
@@ -21,9 +22,8 @@ KEY = "saltus"
 LONGEST = 2000  # characters of an attribute; databases have 2046 or more
 
 
-@dataclass(frozen=True, slots=True)
-class BatchOrigin:
-    """How a batch came about."""
+class BatchOrigin(NamedTuple):
+    """How a batch came about: what every process must do to come to it from the batch before."""
 
     before: int | None  # the batch before, None for the first
     asked: tuple[int, ...]  # trials of that batch that had been asked
@@ -31,9 +31,8 @@ class BatchOrigin:
     seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class TrialRecord:
-    """What a trial remembers."""
+class TrialRecord(NamedTuple):
+    """What a trial remembers of the search, so that others can follow: in its attributes, as JSON."""
 
     search: str  # the settings and the space
     number: int  # of the trial: in a copy under another number it says nothing
@@ -87,8 +86,7 @@ class Replay:
         self._make, self._seed = make, seed
         self._records: dict[int, TrialRecord] = {}
         self._of_batch: dict[int, list[int]] = {}
-        self._origins: dict[int, BatchOrigin] = {}
-        self._next: dict[int | None, int] = {}  # the batch that follows each
+        self._next: dict[int | None, tuple[int, BatchOrigin]] = {}  # the batch that follows each
         self._ended: dict[int, Ended] = {}
         self._begin()
 
@@ -128,10 +126,9 @@ class Replay:
 
     def _add(self, batch: int, origin: BatchOrigin) -> None:
         """A batch that may follow another: of several, the first."""
-        known = self._next.get(origin.before)
-        if known is None or batch < known:
-            self._origins[batch] = origin
-            self._next[origin.before] = batch
+        known, _ = self._next.get(origin.before, (math.inf, None))
+        if batch < known:
+            self._next[origin.before] = batch, origin
             self._overtaken |= known in self._path
 
     def end(self, number: int, ended: Ended) -> None:
@@ -147,12 +144,12 @@ class Replay:
         self._follow()
         origin = None
         if self._batch is None or self._enough(self._asked, self._fresh):
-            seed = self._origins[self._path[0]].seed if self._path else self._seed
+            seed = self._next[None][1].seed if self._path else self._seed
             origin = BatchOrigin(self._batch, tuple(sorted(self._asked)), tuple(sorted(self._fresh)), seed)
             self._add(number, origin)
             self._go_on(number, origin)
             # a batch that was earlier may be known, and not yet what it is made of
-            self._overtaken = self._next[origin.before] != number
+            self._overtaken = self._next[origin.before][0] != number
         batch = self._path[-1]
         candidate = self._optimizer.ask_as(number, wish(batch))
         record = TrialRecord(self.name, number, batch, candidate.slot, origin)
@@ -163,8 +160,8 @@ class Replay:
         """Go along the chain as far as it is known."""
         if self._overtaken:  # somebody was earlier: what we have learnt since is void
             self._begin()
-        while (batch := self._next.get(self._batch)) is not None:
-            origin = self._origins[batch]
+        while self._batch in self._next:
+            batch, origin = self._next[self._batch]
             if not (self._ended.keys() >= set(origin.told) and self._records.keys() >= set(origin.asked)):
                 return  # a database may show the first trial of a batch before it shows what it is made of
             if self._path and not self._enough(origin.asked, origin.told):
@@ -197,13 +194,9 @@ def as_ranges(numbers: Iterable[int]) -> str:
     >>> as_ranges([1, 2, 3, 7, 9, 10])
     '1-3,7,9-10'
     """
-    ranges: list[list[int]] = []
-    for number in sorted(numbers):
-        if ranges and number == ranges[-1][1] + 1:
-            ranges[-1][1] = number
-        else:
-            ranges.append([number, number])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+    places = enumerate(sorted(numbers))  # along a range, a number is as far from its place as the one before
+    ranges = ([n for _, n in run] for _, run in groupby(places, key=lambda place: place[1] - place[0]))
+    return ",".join(str(first) if not rest else f"{first}-{rest[-1]}" for first, *rest in ranges)
 
 
 def from_ranges(text: str) -> list[int]:

@@ -1,7 +1,5 @@
 """Optuna's distributions as a space, and its parameter values as those of the space."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -94,15 +92,12 @@ def _grid(distribution: FloatDistribution | IntDistribution, count: int) -> Colu
     """A lattice of equal steps, by number of the step."""
     low, high, step = distribution.low, distribution.high, distribution.step or 1
     kind: type = int if isinstance(distribution, IntDistribution) else float
-
-    def outward(k: int) -> Any:
-        return kind(min(low + k * step, high))
-
-    def inward(value: Any) -> int:
-        _within(low, high)(value)
-        return round(float(value - low) / step)
-
-    return Column(Int(0, count), outward, inward)
+    checked = _within(low, high)
+    return Column(
+        Int(0, count),
+        outward=lambda k: kind(min(low + k * step, high)),
+        inward=lambda value: round(float(checked(value) - low) / step),
+    )
 
 
 def _categorical(distribution: CategoricalDistribution) -> Column:
@@ -112,13 +107,10 @@ def _categorical(distribution: CategoricalDistribution) -> Column:
     ordered = len(numbers) == len(choices)
     order = sorted(range(len(choices)), key=numbers.__getitem__) if ordered else list(range(len(choices)))
     place = {index: k for k, index in enumerate(order)}
-
-    def outward(k: int) -> Any:
-        return choices[order[k]]
-
-    def inward(value: Any) -> int:
-        return place[int(distribution.to_internal_repr(value))]
-
-    if len(choices) == 2:
-        return Column(Bool(), outward, inward)
-    return Column(Int(0, len(choices) - 1), outward, inward, ordered)
+    two = len(choices) == 2
+    return Column(
+        Bool() if two else Int(0, len(choices) - 1),
+        outward=lambda k: choices[order[k]],
+        inward=lambda value: place[int(distribution.to_internal_repr(value))],
+        ordered=ordered or two,
+    )

@@ -1,11 +1,8 @@
 """Axes: from numbers to a share of a chart's side, and the few round numbers beside it."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from .words import scientific
@@ -27,8 +24,7 @@ class Tick(NamedTuple):
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(NamedTuple):
     """One side of a chart, from `start` to `end` in the coordinate in which its kind is straight.
 
     "symlog" is a logarithm on either side of zero and straight within `threshold` of it.

@@ -1,11 +1,10 @@
 """The charts of the page."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence
 
+from ..space import Space
 from ..space.variables import Bool, Variable
 from ..study.summary import Summary
 from ..study.trial import Snapshot
@@ -17,15 +16,18 @@ from .words import clipped, coordinate, count, duration, number, number_or_text,
 MOST_LINES_WITH_NAMES = 8
 MOST_PLATEAUS = 25
 _MOST_RINGS = 120
+_RIGHT = 12.0  # room on the right, where no names stand
 _DOTS_ON_PAGE, _DOTS_IN_CHART = 24_000, 700  # of variables, together and each
 _STEPS_ON_PAGE = 4_000
 _LEAST_COVERED = 0.2  # of a range, by what was tried: else the chart shows only that part
 
 
-def _plot(digest: Digest, size: Size, y: Axis, y_ticks: Sequence[Tick], right: float = 12.0) -> Plot:
+def _plot(digest: Digest, size: Size, y: Axis, y_ticks: Sequence[Tick], right: float = _RIGHT) -> Plot:
+    """A plot over evaluations, with as much room on the left as the longest label needs."""
     x = axis(0, max(1, len(digest.ids)) * 1.01)
-    ticks = x.ticks(size.across, whole=True)
-    return Plot(size, x, y, ticks, y_ticks, right)
+    longest = max((len(tick.label) for tick in y_ticks), default=1)
+    left = max(34.0, 10 + size.character * longest)
+    return Plot(size, x, y, x.ticks(size.across, whole=True), y_ticks, left, right)
 
 
 def value_axis(digest: Digest) -> Axis:
@@ -34,7 +36,7 @@ def value_axis(digest: Digest) -> Axis:
     return fitting(digest.values or [0.0], last)
 
 
-def convergence(summary: Summary, digest: Digest, y: Axis, size: Size) -> str:
+def convergence(digest: Digest, y: Axis, size: Size) -> str:
     """Every value, and the best feasible one so far."""
     plot = _plot(digest, size, y, y.ticks(6))
     done = [(x, t.value, t) for x, t in digest.points if t.status == "done" and t.value is not None]
@@ -115,11 +117,9 @@ def _means(run: Sequence[tuple[int, Snapshot]], i: int, log: bool) -> list[tuple
 
 def _plateaus(kind: Variable) -> list[tuple[float, str, float, float]]:
     """Each value of a discrete variable: value, label, lower and upper edge; none if there are too many."""
-    if not kind.discrete:
+    if Space([kind]).count_points() > MOST_PLATEAUS:
         return []
     grid = kind.grid()
-    if (grid[2] if isinstance(grid, tuple) else len(grid)) > MOST_PLATEAUS:
-        return []
     if isinstance(grid, tuple):
         first, step, n = grid
         values = [first + k * step for k in range(n)]
@@ -147,9 +147,8 @@ def _variable_axis(kind: Variable, tried: list[float], means: list[float]) -> Ax
     if not bounded or kind.fixed:
         return around
     whole = axis(low, high, scale, margin=0.0 if kind.discrete else 0.04)
-    few = kind.discrete and bool(_plateaus(kind))
     covered = (around.end - around.start) / (whole.end - whole.start)
-    return whole if few or covered >= _LEAST_COVERED else around
+    return whole if _plateaus(kind) or covered >= _LEAST_COVERED else around
 
 
 def deviations(summary: Summary, digest: Digest, shown: Sequence[int], size: Size) -> str:
@@ -164,7 +163,7 @@ def deviations(summary: Summary, digest: Digest, shown: Sequence[int], size: Siz
     named = len(lines) <= MOST_LINES_WITH_NAMES
     longest = 11 if size is NARROW else 24
     labels = [clipped(name, longest) for name, _ in lines]
-    right = 14 + size.character * max(map(len, labels)) if named else 12.0
+    right = 14 + size.character * max(map(len, labels)) if named else _RIGHT
     plot = _plot(digest, size, y, y.ticks(6), right)
     colours = [f"c{k}" if named else "many" if len(lines) <= 20 else "many faint" for k in range(len(lines))]
     ends = [next(piece[-1][1] for piece in reversed(pieces) if piece) for _, pieces in lines]

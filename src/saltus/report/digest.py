@@ -7,12 +7,13 @@ import math
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from ..study.summary import Summary, ranking
 from ..study.trial import Session, Snapshot, Trial
 
 T = TypeVar("T")
+_Place = tuple[int, Trial]  # a trial, and how many evaluations there were with it
 
 _MOST_POINTS = 1500
 _MOST_SNAPSHOTS = 400
@@ -21,28 +22,30 @@ MOST_RESTARTS = 20
 _BEST = 10
 
 
-class Thinned(Generic[T]):
-    """Evenly chosen items of a stream of unknown length: at most `most`, the first and the last included."""
+class Thinned(list[T]):
+    """Evenly chosen items of a stream of unknown length: at most `most`, the first and the last included.
+
+    >>> thinned = Thinned[int](most=5)
+    >>> for item in range(12):
+    ...     thinned.add(item)
+    >>> thinned
+    [0, 4, 8, 11]
+    """
 
     def __init__(self, most: int) -> None:
-        """Empty."""
-        self._most, self._stride, self.seen = most - 1, 1, 0
-        self._kept: list[T] = []
-        self._last: list[T] = []
+        """Nothing has come yet."""
+        super().__init__()
+        self._most, self._stride, self._seen = most - 1, 1, 0
 
     def add(self, item: T) -> None:
-        """The next item."""
-        if self.seen % self._stride == 0 and len(self._kept) == self._most:
-            del self._kept[1::2]
+        """Take the next item of the stream."""
+        if (self._seen - 1) % self._stride:  # the one before was there only for being the last
+            self.pop()
+        if self._seen % self._stride == 0 and len(self) == self._most:
+            del self[1::2]
             self._stride *= 2
-        chosen = self.seen % self._stride == 0
-        self._kept += [item] if chosen else []
-        self._last = [] if chosen else [item]
-        self.seen += 1
-
-    def items(self) -> list[T]:
-        """Those chosen, in their order."""
-        return self._kept + self._last
+        self.append(item)
+        self._seen += 1
 
 
 @dataclass(slots=True)
@@ -65,14 +68,14 @@ class Digest:
     """
 
     ids: array[int] = field(default_factory=lambda: array("q"))
-    points: list[tuple[int, Trial]] = field(default_factory=list)
+    points: Thinned[_Place] = field(default_factory=lambda: Thinned(_MOST_POINTS))
     values: array[float] = field(default_factory=lambda: array("d"))
     seconds: array[float] = field(default_factory=lambda: array("d"))
-    failed: list[int] = field(default_factory=list)
-    improvements: list[tuple[int, Trial]] = field(default_factory=list)
+    failed: Thinned[int] = field(default_factory=lambda: Thinned(_MOST_FAILED))
+    improvements: Thinned[_Place] = field(default_factory=lambda: Thinned(_MOST_POINTS))
     best: list[Trial] = field(default_factory=list)
     constrained: bool = False
-    snapshots: list[tuple[int, Snapshot]] = field(default_factory=list)
+    snapshots: Thinned[tuple[int, Snapshot]] = field(default_factory=lambda: Thinned(_MOST_SNAPSHOTS))
     restarts: list[int] = field(default_factory=list)
     wall: float = 0.0
     busy: float | None = None
@@ -117,12 +120,10 @@ class _Clock:
 
 
 def gather(summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapshot]) -> Digest:
-    """Read both streams, once."""
+    """What the page shows of a study: both streams are read once, from their beginning to their end."""
     key = ranking(summary.direction)
     digest = Digest()
     ids, best = digest.ids, digest.best
-    points, improvements = Thinned[tuple[int, Trial]](_MOST_POINTS), Thinned[tuple[int, Trial]](_MOST_POINTS)
-    failed = Thinned[int](_MOST_FAILED)
     clock = _Clock(summary.sessions)
     for trial in trials:
         clock.note(trial)
@@ -130,33 +131,30 @@ def gather(summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapsh
             continue
         ids.append(trial.id)
         x = len(ids)
-        points.add((x, trial))
+        digest.points.add((x, trial))
         if trial.seconds is not None and 0 <= trial.seconds < math.inf:
             digest.seconds.append(trial.seconds)
         if trial.status == "failed":
-            failed.add(x)
+            digest.failed.add(x)
             continue
         digest.constrained |= bool(trial.constraints) or trial.violation > 0
         if trial.value is None or not math.isfinite(trial.value):
             continue
         digest.values.append(trial.value)
         if trial.feasible and (not best or key(trial) < key(best[0])):
-            improvements.add((x, trial))
+            digest.improvements.add((x, trial))
         if len(best) < _BEST or key(trial) < key(best[-1]):
             bisect.insort(best, trial, key=key)
             del best[_BEST:]
 
-    chosen = Thinned[tuple[int, Snapshot]](_MOST_SNAPSHOTS)
     runs = 0
     for snapshot in snapshots:
         x = bisect.bisect_left(ids, snapshot.first)
-        chosen.add((x, snapshot))
+        digest.snapshots.add((x, snapshot))
         if snapshot.restarts > runs:
             runs = snapshot.restarts
             digest.restarts.append(x)
     if len(digest.restarts) > MOST_RESTARTS:
         digest.restarts = []
-    digest.points, digest.improvements = points.items(), improvements.items()
-    digest.failed, digest.snapshots = failed.items(), chosen.items()
     digest.wall, digest.busy = clock.wall(), clock.busy()
     return digest

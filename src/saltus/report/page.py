@@ -1,11 +1,10 @@
-"""The page around the charts."""
-
-from __future__ import annotations
+"""What stands on the page around the charts; `page.html` and `style.css` are what it stands in."""
 
 import statistics
 import time
 from collections.abc import Iterable
 from importlib import resources
+from string import Template
 
 from .._version import __version__
 from ..study.summary import Summary
@@ -13,12 +12,11 @@ from ..study.trial import Snapshot, Trial
 from . import charts
 from .axis import Axis
 from .digest import MOST_RESTARTS, Digest, gather
-from .parts import figure, key, output, paragraph, section, table
+from .parts import fact, figure, key, output, paragraph, section, table
 from .plot import NARROW
 from .words import NOTHING, clipped, count, date, domain, duration, listed, number, parameter, percent, text
 
 MOST_VARIABLES = 60
-_SAFETY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def render(
@@ -29,7 +27,6 @@ def render(
     `now` is the date on the page, in seconds since 1970.
     """
     digest = gather(summary, trials, snapshots)
-    style = resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8")
     shown = range(min(len(summary.space), MOST_VARIABLES))
     body = [
         _header(summary, digest),
@@ -44,14 +41,11 @@ def render(
         "</main>",
         _foot(summary, time.time() if now is None else now),
     ]
-    head = (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_SAFETY}">\n'
-        f'<link rel="icon" href="data:,">\n<title>{text(clipped(summary.name, 120))}: study report</title>\n'
-        f"<style>\n{style}</style>\n</head>\n"
+    files = resources.files(__package__)
+    page, style = (files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "style.css"))
+    return Template(page).substitute(
+        title=text(clipped(summary.name, 120)), style=style, body="\n".join(body)
     )
-    return head + "<body>\n" + "\n".join(body) + "\n</body>\n</html>\n"
 
 
 def _header(summary: Summary, digest: Digest) -> str:
@@ -61,21 +55,15 @@ def _header(summary: Summary, digest: Digest) -> str:
         value = number(best.value)
         below = f"trial {best.id}" if best.feasible else f"violated by {number(best.violation)}"
     share = f"{percent(failures / summary.evaluations)} of all" if failures and summary.evaluations else ""
-    spent = sum(digest.seconds)
     tiles = [
-        ("best value", value, below, best is not None and not best.feasible),
-        ("evaluations", count(summary.evaluations), count(summary.generations, "generation"), False),
-        ("failures", count(failures), share, failures > 0),
-        ("restarts", count(summary.restarts), "", False),
-        ("from the record", count(summary.repeated), "repeated candidates", False),
-        ("time spent", duration(digest.wall), f"{duration(spent)} in evaluations", False),
+        fact("best value", value, below, warn=best is not None and not best.feasible),
+        fact("evaluations", count(summary.evaluations), count(summary.generations, "generation")),
+        fact("failures", count(failures), share, warn=failures > 0),
+        fact("restarts", count(summary.restarts)),
+        fact("from the record", count(summary.repeated), "repeated candidates"),
+        fact("time spent", duration(digest.wall), f"{duration(sum(digest.seconds))} in evaluations"),
     ]
-    figures = "\n".join(
-        f"<div{' class=warning' if warn else ''}><dt>{label}</dt><dd>{text(big)}"
-        + (f"<small>{text(small)}</small>" if small else "")
-        + "</dd></div>"
-        for label, big, small, warn in tiles
-    )
+    figures = "\n".join(tiles)
     return (
         f'<header>\n<p class="over">Study report</p>\n<h1>{text(summary.name)}</h1>\n'
         f'{paragraph(_state(summary), "state")}\n<dl class="tiles">\n{figures}\n</dl>\n</header>'
@@ -108,10 +96,9 @@ def _best_point(summary: Summary) -> str:
             f"No feasible point has been found. Trial {best.id} violates least: "
             f"value {number(best.value)}, violated by {number(best.violation)}."
         )
-    values = [parameter(space, best, i) for i in range(len(space))]
     rows = [
-        (text(key), text(value), text(domain(variable)))
-        for key, value, variable in zip(space.keys, values, space.variables, strict=True)
+        (text(space.keys[i]), text(parameter(space, best, i)), text(domain(variable)))
+        for i, variable in enumerate(space.variables)
     ]
     tables = [table("Best point", ["variable", "best", "domain"], rows, numeric=[1])]
     if best is not None and best.constraints:
@@ -125,10 +112,8 @@ def _best_point(summary: Summary) -> str:
 
 
 def _convergence(summary: Summary, digest: Digest) -> str:
-    if not digest.ids:
-        return paragraph("No evaluation yet.")
-    if not len(digest.values):
-        return paragraph("No evaluation has given a value.")
+    if not digest.values:
+        return paragraph("No evaluation has given a value." if digest.ids else "No evaluation yet.")
     y = charts.value_axis(digest)
     done = [t for _, t in digest.points if t.status == "done" and t.value is not None]
     signs = key(
@@ -139,7 +124,7 @@ def _convergence(summary: Summary, digest: Digest) -> str:
         ("restart", "restart", bool(digest.restarts)),
     )
     caption = text(_caption(summary, digest, y))
-    return figure(lambda size: charts.convergence(summary, digest, y, size), signs, caption)
+    return figure(lambda size: charts.convergence(digest, y, size), signs, caption)
 
 
 def _caption(summary: Summary, digest: Digest, y: Axis) -> str:
@@ -232,44 +217,41 @@ def _timing(digest: Digest) -> str:
         return paragraph("No evaluation has been timed yet.")
     rate = 3600 * len(digest.ids) / digest.wall if digest.wall > 0 else None
     hourly = NOTHING if rate is None else f"{rate:.3g}" if rate < 99.95 else f"{rate:,.0f}"
-    head = ["timed", "median", "mean", "longest", "workers busy", "evaluations per hour"]
-    row = [
-        count(len(seconds)),
-        duration(statistics.median(seconds)),
-        duration(sum(seconds) / len(seconds)),
-        duration(max(seconds)),
-        NOTHING if digest.busy is None else percent(digest.busy),
-        hourly,
-    ]
+    row = {
+        "timed": count(len(seconds)),
+        "median": duration(statistics.median(seconds)),
+        "mean": duration(sum(seconds) / len(seconds)),
+        "longest": duration(max(seconds)),
+        "workers busy": NOTHING if digest.busy is None else percent(digest.busy),
+        "evaluations per hour": hourly,
+    }
     chart = figure(lambda size: charts.timing(digest, size))
-    return chart + "\n" + table("Timing", head, [row], numeric=range(len(head)))
+    return chart + "\n" + table("Timing", [*row], [[*row.values()]], numeric=range(len(row)))
 
 
 def _best_evaluations(summary: Summary, digest: Digest, shown: range) -> str:
     if not digest.best:
         return paragraph("No evaluation has given a value yet.")
     space = summary.space
-    head = ["trial", "value", "violated by", *(clipped(space.keys[i], 40) for i in shown)]
+    head = ["trial", "value", *(["violated by"] * digest.constrained)]
+    head += [clipped(space.keys[i], 40) for i in shown]
     rows = []
     for trial in digest.best:
-        violation = number(trial.violation or None)
+        violation = [number(trial.violation or None)] * digest.constrained
         params = [text(parameter(space, trial, i)) for i in shown]
-        rows.append([str(trial.id), number(trial.value), violation, *params])
-    if not digest.constrained:
-        for row in [head, *rows]:
-            del row[2]
+        rows.append([str(trial.id), number(trial.value), *violation, *params])
     return _left_out(summary, shown) + table("Best evaluations", head, rows, numeric=range(len(head)))
 
 
 def _foot(summary: Summary, now: float) -> str:
     facts = [
-        ("strategy", summary.strategy),
-        ("seed", NOTHING if summary.seed is None else str(summary.seed)),
-        ("population", count(summary.population)),
-        ("direction", summary.direction + (", noisy" if summary.noisy else "")),
-        ("created", date(summary.created)),
-        ("saltus", __version__),
-        ("report", date(now)),
+        fact("strategy", summary.strategy),
+        fact("seed", NOTHING if summary.seed is None else str(summary.seed)),
+        fact("population", count(summary.population)),
+        fact("direction", summary.direction + (", noisy" if summary.noisy else "")),
+        fact("created", date(summary.created)),
+        fact("saltus", __version__),
+        fact("report", date(now)),
     ]
-    items = "\n".join(f"<div><dt>{label}</dt><dd>{text(fact)}</dd></div>" for label, fact in facts)
+    items = "\n".join(facts)
     return f"<footer>\n<dl>\n{items}\n</dl>\n</footer>"

@@ -1,7 +1,5 @@
 """Pieces that the page is made of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 
 from .plot import NARROW, WIDE, Size
@@ -32,6 +30,12 @@ def table(label: str, head: Sequence[str], rows: Iterable[Sequence[str]], numeri
         f'<div class="scroll" role="region" tabindex="0" aria-label="{text(label)}">\n'
         f"<table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n</div>"
     )
+
+
+def fact(label: str, value: str, below: str = "", warn: bool = False) -> str:
+    """An entry of a list of facts: what, how much, perhaps something smaller below; a warning stands out."""
+    small = f"<small>{text(below)}</small>" if below else ""
+    return f"<div{' class=warning' if warn else ''}><dt>{label}</dt><dd>{text(value)}{small}</dd></div>"
 
 
 def output(foreign: str | None) -> str:

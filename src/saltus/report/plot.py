@@ -1,21 +1,18 @@
 """A chart as SVG: one plotting area, its axes, and marks in it. Colours come from the page's style."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .axis import Axis, Tick
 from .words import text
 
 Point = tuple[float, float]
 
-_RIGHT, _BOTTOM = 12.0, 38.0
+_BOTTOM = 38.0
 _LINE = 14.0  # least distance of labels above each other
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(NamedTuple):
     """Width and height, room above, width of a character, how many numbers fit on the lower axis."""
 
     width: float
@@ -30,22 +27,16 @@ WIDE = Size(1000, 360, 24, 7.6, 9)
 SMALL = Size(360, 200, 8, 7.0, 3)
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """Where things are drawn: an area between two axes, with room for labels around it."""
+class Plot(NamedTuple):
+    """Where things are drawn: an area between two axes, with room for labels left, right and around it."""
 
     size: Size
     x: Axis
     y: Axis
     x_ticks: Sequence[Tick]
     y_ticks: Sequence[Tick]
-    right: float = _RIGHT
-    left: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        """As much room on the left as the longest label needs."""
-        longest = max((len(t.label) for t in self.y_ticks), default=1)
-        object.__setattr__(self, "left", max(34.0, 10 + self.size.character * longest))
+    left: float
+    right: float
 
     @property
     def bottom(self) -> float:
@@ -92,7 +83,7 @@ class Plot:
         return f'<path class="band" d="M{"L".join(self._pair(x, y) for x, y in around)}Z"/>'
 
     def stripe(self, low: float, high: float) -> str:
-        """A shaded plateau."""
+        """A shaded band across the chart from one value to another: every other plateau of an integer."""
         top, bottom = self.down(high), self.down(low)
         x, width = _short(self.left), _short(self.size.width - self.left - self.right)
         height = _short(bottom - top)

@@ -1,7 +1,5 @@
 """Numbers, dates, variables and foreign text as a reader of the page sees them."""
 
-from __future__ import annotations
-
 import html
 import math
 import re

@@ -58,6 +58,7 @@ class Batch:
         self._known = [False] * size
         self.unknown = size  # how many of the phase's own proposals have no outcome
         self._attempts = [0] * size  # how often each slot was asked
+        self._in_order = True  # whether every slot that was asked was asked once, in its turn
         self._next = 0  # no slot before this one is free
         self._extras = 0  # groups of extra proposals
         self._no_more = False
@@ -104,12 +105,17 @@ class Batch:
 
     def ask(self, id: int, slot: int) -> None:
         """A slot is asked under this id."""
+        self._in_order = False
         self.slots[id] = slot
         self._attempts[slot] += 1
 
     def tell(self, ids: Sequence[int], values: Sequence[float], violations: Sequence[float]) -> None:
         """What was asked under these ids gave this."""
         slots, told, known = self.slots, self.told, self._known
+        if self._in_order and not told and ids == list(slots) and len(slots) == self.size:  # all at once
+            self.told, self.unknown, self._known = dict(slots), 0, [True] * self.size
+            self.values, self.violations = list(values), list(violations)
+            return
         for id, value, violation in zip(ids, values, violations, strict=True):
             slot = told[id] = slots[id]
             if known[slot] and id != min(i for i, s in told.items() if s == slot):
@@ -124,9 +130,9 @@ class Batch:
 
     def in_flight(self) -> dict[int, InFlight]:
         """What was asked and not told, by id."""
-        missing = {id: slot for id, slot in self.slots.items() if id not in self.told}
-        if not missing:
+        if len(self.told) == len(self.slots):
             return {}
+        missing = {id: slot for id, slot in self.slots.items() if id not in self.told}
         pairs = self._pairs(np.array(list(missing.values()))).tolist()
         flown, tried = {}, set(self.told.values())
         for (id, slot), pair in zip(missing.items(), pairs, strict=True):

@@ -12,7 +12,6 @@ from .._typing import FloatArray
 from ..strategy import MovingGaussian, Ranking
 from .phase import Phase
 from .proposal import Domain, Proposals, Results
-from .stopping import LARGEST_SD
 
 VIOLATED_SHARE = 0.7  # of a generation: the price of a violation rises above this, and falls below, ...
 PRICE_PACE = 0.3  # ... by this much for each generation, in logarithms
@@ -30,12 +29,8 @@ class GaussianPhase(Phase):
         self.gaussian.draw(rng)
 
     def propose(self) -> Proposals:
-        """The next generation."""
-        return self._proposals(self.gaussian.sample())
-
-    def _proposals(self, x: FloatArray) -> Proposals:
-        """Points of the Gaussian with their integers."""
-        return Proposals(x, self.gaussian.plateaus(x))
+        """The next generation, from what `draw` drew: as many points as the population, with plateaus."""
+        return Proposals(*self.gaussian.candidates())
 
     def where(self) -> tuple[FloatArray, FloatArray]:
         """The Gaussian, where it is over all coordinates."""
@@ -43,7 +38,8 @@ class GaussianPhase(Phase):
 
     def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
         """One more pair of the same Gaussian."""
-        return self._proposals(self.gaussian.extra(rng))
+        x = self.gaussian.extra(rng)
+        return Proposals(x, self.gaussian.plateaus(x))
 
     def ready(self, results: Results) -> bool:
         """At least as many as a generation, whichever they are."""
@@ -75,7 +71,7 @@ class GaussianPhase(Phase):
         constraint before it has moved along it.
         """
         share = np.count_nonzero(violations > 0) / len(values)
-        if not np.isfinite(values + violations).all() or (self.price == 0.0 and share == 1.0):
+        if not np.isfinite(values + violations).all() or (self.price == 0.0 and share in (0.0, 1.0)):
             return values, violations
         if self.price == 0.0:
             # at first, to violate as much as the worst is worth as much as all values differ
@@ -83,11 +79,6 @@ class GaussianPhase(Phase):
         else:
             self.price *= math.exp(PRICE_PACE * (share - VIOLATED_SHARE))
         return values + self.price * violations, None
-
-    @property
-    def diverged(self) -> bool:
-        """Whether the Gaussian has grown beyond all bounds."""
-        return not self.gaussian.state.sd.max() < LARGEST_SD  # also if it is not a number
 
     def state(self) -> dict[str, Any]:
         """Its own, and the Gaussian's."""

@@ -18,13 +18,12 @@ class IntegerSweep(Phase):
     them is better, it is taken, and the search goes on from there.
     """
 
-    saved = ("start", "best", "population", "order", "queue", "done")
+    saved = ("start", "best", "order", "queue", "done")
 
-    def __init__(self, domain: Domain, point: Evaluated, population: int, rng: np.random.Generator) -> None:
+    def __init__(self, domain: Domain, point: Evaluated, rng: np.random.Generator) -> None:
         """The integers come in random order."""
         self.domain = domain
         self.best = self.start = point
-        self.population = population
         self.order = rng.permutation(domain.lattice.size).tolist()
         self.queue: list[int] = list(self.order)  # integers still to be tried here
         self.done = not self.queue
@@ -38,7 +37,7 @@ class IntegerSweep(Phase):
         size = 0
         for count, j in enumerate(self.queue):
             size += len(self._values(j))
-            if count and size > self.population:
+            if count and size > self.domain.settings.population:
                 return count
         return len(self.queue)
 

@@ -13,7 +13,7 @@ import base64
 import math
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +23,8 @@ from .._typing import FloatArray
 from ..order import Failure, Outcome
 
 CAPACITY = 100_000  # evaluations; of more, the older half is forgotten, but for the best
-_MOST_NEW = 1000  # batches that wait to be put into the table
+_FIRST = 256  # rows that there is room for at first
 _KINDS = (None, *Failure)  # a failure is kept as its place in this list
-
-
-class _Rows(NamedTuple):
-    ids: Sequence[int]
-    x: FloatArray
-    values: Sequence[float]
-    violations: Sequence[float]
-    details: Mapping[int, Outcome]
 
 
 class Memory:
@@ -48,13 +40,13 @@ class Memory:
     def __init__(self, width: int, capacity: int = CAPACITY) -> None:
         """Empty, for points with so many variables."""
         self._width, self._capacity = width, capacity
-        self._ids = np.empty(0, dtype=np.int64)
-        self._kinds = np.empty(0, dtype=np.int8)
-        # of each evaluation: the variables, value and violation, and each constraint
-        self._table = np.empty((0, width + 2))
-        self._names: list[str] = []
-        self._new: list[_Rows] = []  # not in the table yet: it grows when it is looked at
         self._count = 0
+        self._names: list[str] = []
+        # with room for more rows than there are; of each: variables, value, violation, and each constraint
+        self._table = np.empty((_FIRST, width + 2))
+        self._ids = np.empty(_FIRST, dtype=np.int64)
+        self._kinds = np.zeros(_FIRST, dtype=np.int8)
+        self._judged = 0  # rows whose kind of failure is known, also where nobody has said it
 
     def __len__(self) -> int:
         """How many evaluations it holds."""
@@ -63,43 +55,36 @@ class Memory:
     @property
     def ids(self) -> NDArray[np.int64]:
         """The id of each evaluation."""
-        self._settle()
-        return self._ids
+        return self._ids[: self._count]
 
     @property
     def x(self) -> FloatArray:
         """The points, one row each, in the user's order and units."""
-        self._settle()
-        return self._table[:, : self._width]
+        return self._table[: self._count, : self._width]
 
     @property
     def values(self) -> FloatArray:
         """What is minimised; NaN where there is no value."""
-        self._settle()
-        return self._table[:, self._width]
+        return self._table[: self._count, self._width]
 
     @property
     def violations(self) -> FloatArray:
         """By how much constraints are violated in total; 0 where all hold."""
-        self._settle()
-        return self._table[:, self._width + 1]
+        return self._table[: self._count, self._width + 1]
 
     @property
     def constraint_names(self) -> list[str]:
         """The names of all constraints that were told."""
-        self._settle()
         return list(self._names)
 
     def constraint(self, name: str) -> FloatArray:
         """The values of one of `constraint_names`; NaN where it was not told."""
-        self._settle()
-        return self._table[:, self._width + 2 + self._names.index(name)]
+        return self._table[: self._count, self._width + 2 + self._names.index(name)]
 
     @property
     def failures(self) -> list[Failure | None]:
         """Why evaluations failed; None for those that did not."""
-        self._settle()
-        return [_KINDS[kind] for kind in self._kinds.tolist()]
+        return [_KINDS[kind] for kind in self._judge().tolist()]
 
     @property
     def best(self) -> int | None:
@@ -107,15 +92,15 @@ class Memory:
         values, violations = self.values, self.violations
         if not len(values):
             return None
-        row = order.first(values, violations)
-        return row if order.key(float(values[row]), float(violations[row])) < order.WORST else None
+        row, key = order.best(values, violations)
+        return row if key < order.WORST else None
 
     def extend(
         self,
         ids: Sequence[int],
         x: FloatArray,
-        values: Sequence[float],
-        violations: Sequence[float],
+        values: Sequence[float] | FloatArray,
+        violations: Sequence[float] | FloatArray | None,
         details: Mapping[int, Outcome] | None = None,
     ) -> None:
         """Remember evaluations.
@@ -123,59 +108,67 @@ class Memory:
         Args:
             ids: one for each, increasing.
             x: the points, one row each.
-            values, violations: what they gave.
+            values, violations: what they gave; None: nothing is violated.
             details: outcomes that have constraints or a kind of failure, by row.
         """
-        self._new.append(_Rows(ids, x, values, violations, details or {}))
-        self._count += len(ids)
-        if self._count > self._capacity:
+        first, width = self._count, self._width
+        self._count = last = first + len(ids)
+        if last > len(self._ids):
+            self._resize(2 * last, self._table.shape[1])
+        self._ids[first:last] = ids
+        self._kinds[first:last] = 0
+        rows = self._table[first:last]
+        rows[:, :width] = x
+        rows[:, width] = values
+        rows[:, width + 1] = 0.0 if violations is None else violations
+        if self._names:
+            rows[:, width + 2 :] = math.nan
+        for row, outcome in (details or {}).items():
+            self._kinds[first + row] = _KINDS.index(outcome.failure)
+            for name, number in outcome.constraints.items():
+                column = self._column(name)  # the table may be another one afterwards
+                self._table[first + row, column] = number
+        if last > self._capacity:
             self._forget()
-        elif len(self._new) >= _MOST_NEW:
-            self._settle()
 
-    def _settle(self) -> None:
-        """Put what is new into the table."""
-        if not self._new:
-            return
-        new, self._new = self._new, []
-        for outcome in (o for rows in new for o in rows.details.values()):
-            self._names += [name for name in outcome.constraints if name not in self._names]
-        height = self._width + 2 + len(self._names)
-        table = np.full((self._count, height), math.nan)
-        first = len(self._table)
-        table[:first, : self._table.shape[1]] = self._table
-        kinds = np.zeros(self._count, dtype=np.int8)
-        kinds[:first] = self._kinds
-        table[first:, : self._width] = np.concatenate([rows.x for rows in new])
-        table[first:, self._width] = [value for rows in new for value in rows.values]
-        table[first:, self._width + 1] = [violation for rows in new for violation in rows.violations]
-        for rows in new:
-            for row, outcome in rows.details.items():
-                kinds[first + row] = _KINDS.index(outcome.failure)
-                for name, number in outcome.constraints.items():
-                    table[first + row, self._width + 2 + self._names.index(name)] = number
-            first += len(rows.ids)
-        value, violation = table[:, self._width], table[:, self._width + 1]
+    def _column(self, name: str) -> int:
+        """The column of a constraint; one that is new was not told before."""
+        if name not in self._names:
+            self._names.append(name)
+            self._resize(len(self._ids), self._width + 2 + len(self._names))
+        return self._width + 2 + self._names.index(name)
+
+    def _resize(self, rows: int, columns: int) -> None:
+        table, ids, kinds = self._table, self._ids, self._kinds
+        known = min(rows, len(ids))
+        self._table = np.full((rows, columns), math.nan)
+        self._table[:known, : table.shape[1]] = table[:known]
+        self._ids, self._kinds = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int8)
+        self._ids[:known], self._kinds[:known] = ids[:known], kinds[:known]
+
+    def _judge(self) -> NDArray[np.int8]:
+        """The kinds of failure, also of values and violations that are not finite."""
+        new = slice(self._judged, self._count)
+        value, violation, kinds = self.values[new], self.violations[new], self._kinds[new]
         known = (violation > 0) | np.isfinite(value)  # what is violated by a known amount has not failed
         kinds[(kinds == 0) & ~known] = _KINDS.index(Failure.VALUE)
         kinds[(kinds == 0) & ~np.isfinite(violation)] = _KINDS.index(Failure.CONSTRAINT)
-        ids = np.array([id for rows in new for id in rows.ids], dtype=np.int64)
-        self._ids = np.concatenate((self._ids, ids))
-        self._table, self._kinds = table, kinds
+        self._judged = self._count
+        return self._kinds[: self._count]
 
     def _forget(self) -> None:
         """Keep the newer half, and the best."""
+        self._judge()
         best = self.best
         rows = np.arange(self._count - self._capacity // 2, self._count)
         if best is not None and best < rows[0]:
             rows[0] = best
         self._table, self._ids, self._kinds = self._table[rows], self._ids[rows], self._kinds[rows]
-        self._count = len(rows)
+        self._count = self._judged = len(rows)
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs, as plain data: compact, since it is the part of a state that grows."""
-        self._settle()
-        parts = (np.diff(self._ids, prepend=0), self._kinds, self._table.T)
+        parts = (np.diff(self.ids, prepend=0), self._judge(), self._table[: self._count].T)
         raw = b"".join(part.astype(part.dtype.newbyteorder("<")).tobytes() for part in parts)
         data = base64.b85encode(zlib.compress(raw, 1)).decode("ascii")
         return {"count": self._count, "constraints": list(self._names), "base85": data}
@@ -193,7 +186,7 @@ class Memory:
             raise ValueError(f"state: the memory cannot be read: {error}") from None
         if len(raw) != size:
             raise ValueError(f"state: the memory must have {size} bytes for {n} evaluations, got {len(raw)}")
-        self._new, self._count, self._names = [], n, names
+        self._count, self._names, self._judged = n, names, n
         self._ids = np.cumsum(np.frombuffer(raw, "<i8", n)).astype(np.int64)
         self._kinds = np.frombuffer(raw, "i1", n, 8 * n).copy()
         if n and not 0 <= self._kinds.min() <= self._kinds.max() < len(_KINDS):

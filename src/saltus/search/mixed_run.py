@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
-from scipy.special import ndtr
 
 from .._typing import FloatArray
 from ..order import Key
@@ -14,6 +13,7 @@ from ..strategy import Gaussian, GaussianState, Leap, MovingGaussian, Ranking, i
 from ..strategy.late import embed_scaled
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Results
+from .stopping import LARGEST_SD
 
 STILL = 5  # generations without a new integer vector, at least ...
 STILL_PER_VARIABLE = 5  # ... and so many evaluations for each variable besides, unless the Gaussian is sure
@@ -26,28 +26,23 @@ HOPE = 10.0  # ... and how many times that gain a run may be away from its goal
 class MixedRun(GaussianPhase):
     """One run of DX-NES-ICI with diagonal scaling, until its best integer vector stays the same."""
 
-    saved = (
-        *("population", "margin", "exact", "scaling", "goal", "first_sd"),
-        *("best", "unchanged", "trail", "price", "done"),
-    )
+    saved = ("population", "goal", "first_sd", "best", "unchanged", "trail", "price", "done")
 
     def __init__(
         self,
         domain: Domain,
-        population: int,
-        margin: float | None,
         m: FloatArray,
         sd: FloatArray | float,
         goal: Key | None = None,
-        exact: bool = False,
-        scaling: bool = True,
+        population: int | None = None,
     ) -> None:
         """From N(m, sd^2). With a goal, the run also ends when it is unlikely to get there.
 
-        Without scaling the diagonal matrix stays as it is: the core is DX-NES-IC then.
+        The population is that of the settings, unless another one is given. Without scaling the diagonal
+        matrix stays as it is: the core is DX-NES-IC then.
         """
         self.domain = domain
-        self.population, self.margin, self.exact, self.scaling = population, margin, exact, scaling
+        self.population = domain.settings.population if population is None else population
         self.goal = goal
         self.gaussian = self._gaussian(m, sd)
         self.first_sd = self.gaussian.state.sigma
@@ -58,26 +53,22 @@ class MixedRun(GaussianPhase):
         self.done = False
 
     def _gaussian(self, m: FloatArray, sd: FloatArray | float) -> MovingGaussian:
-        domain = self.domain
+        domain, settings = self.domain, self.domain.settings
         integers = integers_of(
-            domain.lattice, domain.n_continuous, self.population, self.margin, Leap(bias=True)
+            domain.lattice, domain.n_continuous, self.population, settings.margin, Leap(bias=True)
         )
-
-        def constants(population: int) -> scaled.Constants:
-            c = scaled.constants(domain.N, population, exact=self.exact)
-            return c if self.scaling else replace(c, eta_D=0.0)
-
-        return Gaussian(
-            scaled,
-            embed_scaled,
-            integers,
-            self.population,
-            constants,
-            lambda c: scaled.start(c, m, integers, sd),
-        )
+        scaling = "scaling" not in settings.without
+        constants = partial(scaled.constants, domain.N, exact=settings.exact, scaling=scaling)
+        start = partial(scaled.start, m=m, integers=integers, sd=sd)
+        return Gaussian(scaled, embed_scaled, integers, self.population, constants, start)
 
     def _prepare(self) -> None:
         self.gaussian = self._gaussian(np.zeros(self.domain.N), 1.0)
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the Gaussian has grown beyond all bounds."""
+        return not self.gaussian.state.sd.max() < LARGEST_SD  # also if it is not a number
 
     @property
     def patience(self) -> int:
@@ -85,7 +76,7 @@ class MixedRun(GaussianPhase):
         return STILL + STILL_PER_VARIABLE * self.domain.N // self.population
 
     def accepts(self, plateaus: FloatArray) -> bool:
-        """Any point."""
+        """Any point, whatever its plateaus: a Gaussian can learn from points that it did not draw."""
         return True
 
     def _after(self, results: Results, ranking: Ranking) -> None:
@@ -96,7 +87,7 @@ class MixedRun(GaussianPhase):
                 self.unchanged = 0
             self.best = found
         self.trail = [*self.trail[-RECENT:], self.best.value]
-        self.done = self.diverged or self._settled() or self.hopeless()
+        self.done = self._settled() or self.hopeless() or self.diverged
 
     def _settled(self) -> bool:
         if not self.domain.lattice.size:
@@ -125,6 +116,8 @@ class MixedRun(GaussianPhase):
 
 def _uncertainty(domain: Domain, g: GaussianState) -> float:
     """Probability of each integer to differ from its mode, added up."""
+    from scipy.special import ndtr
+
     m, sd = g.m[domain.n_continuous :], g.sd[domain.n_continuous :]
     low, high = domain.lattice.ends_of(domain.lattice.plateau(m))
     return float((ndtr((low - m) / sd) + ndtr((m - high) / sd)).sum())

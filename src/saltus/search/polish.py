@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from .._typing import FloatArray
@@ -11,7 +13,7 @@ from ..strategy import Gaussian, Integers, MovingGaussian, Ranking, Round, defau
 from ..strategy.late import embed_scaled
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Evaluated, Proposals, Results
-from .stopping import SAME_VALUE, SMALLEST_SD
+from .stopping import LARGEST_SD, SAME_VALUE, SMALLEST_SD
 
 RATE = 0.45  # least learning rate of A: larger than in a mixed run, there are fewer variables
 RECENT = 5  # generations over which the recent gain is measured
@@ -49,14 +51,9 @@ class Polish(GaussianPhase):
     def _gaussian(self, sd: FloatArray | float, A: FloatArray | None) -> MovingGaussian:
         n = self.domain.n_continuous
         integers = Integers(n, _NO_INTEGERS, 0.5, Round())
-        return Gaussian(
-            scaled,
-            embed_scaled,
-            integers,
-            default_population(n),
-            lambda population: scaled.constants(n, population, least_rate=RATE),
-            lambda c: scaled.start(c, self.start.x[:n], integers, sd, A),
-        )
+        constants = partial(scaled.constants, n, least_rate=RATE)
+        start = partial(scaled.start, m=self.start.x[:n], integers=integers, sd=sd, A=A)
+        return Gaussian(scaled, embed_scaled, integers, default_population(n), constants, start)
 
     def _prepare(self) -> None:
         self.gaussian = self._gaussian(1.0, None)
@@ -71,8 +68,13 @@ class Polish(GaussianPhase):
         self.goal = WORST if goal is None else goal
         self.done = False
 
-    def _proposals(self, x: FloatArray) -> Proposals:
-        return self.domain.proposals(x, self.start.plateaus[None, :])
+    def propose(self) -> Proposals:
+        """The next generation, with the integers of the point."""
+        return self.domain.proposals(self.gaussian.sample(), self.start.plateaus[None, :])
+
+    def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
+        """One more pair of the same Gaussian."""
+        return self.domain.proposals(self.gaussian.extra(rng), self.start.plateaus[None, :])
 
     def accepts(self, plateaus: FloatArray) -> bool:
         """Points with the same integers."""
@@ -85,7 +87,7 @@ class Polish(GaussianPhase):
         self.generations += 1
         self.trail = [*self.trail[-2 * RECENT :], self.best.value]
         self.bests = [*self.bests[1 - self.window :], found.value]
-        self.done = self.diverged or self._finished()
+        self.done = not self.gaussian.state.sd.max() < LARGEST_SD or self._finished()
 
     def _finished(self) -> bool:
         if self.gaussian.state.sd.max() < SMALLEST_SD:

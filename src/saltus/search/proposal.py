@@ -17,6 +17,7 @@ from ..order import WORST, Key
 from ..space.lattice import Lattice
 from ..strategy.late import Origins
 from .memory import Memory
+from .settings import Settings
 
 LONE, FOREIGN = -1, -2  # instead of the number of a pair
 
@@ -85,8 +86,9 @@ class Results(NamedTuple):
         return order.first(self.values, self.violations)
 
     def best(self) -> Evaluated:
-        """The best point."""
-        return self.point(self.first())
+        """The best of these points, with what it gave; of equals the first."""
+        i, key = order.best(self.values, self.violations)
+        return Evaluated(self.points.x[i], self.points.plateaus[i], *key)
 
     def part(self, rows: slice | Mask | NDArray[np.intp]) -> Results:
         """The results of some of the points."""
@@ -140,23 +142,20 @@ def _joined(a: Results, b: Results) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The coordinates of a search: `n_continuous` continuous ones, then the integers, and where they end.
+    """What all phases of a search know: its coordinates, where they end, its settings, its memory.
 
-    `low` and `high` are the ends of each range; where a variable has no bound, they are as far from the first
-    mean as the ends of a range would be, in standard deviations. `memory` is what was evaluated so far, for
-    phases to read; its points are in the user's units.
+    First come `n_continuous` continuous coordinates, then the integers. `low` and `high` are the ends of each
+    range; where a variable has no bound, they are as far from the first mean as the ends of a range would be,
+    in standard deviations. `memory` is what was evaluated so far; its points are in the user's units.
     """
 
+    N: int  # how many coordinates there are
     n_continuous: int
     lattice: Lattice
     low: FloatArray
     high: FloatArray
+    settings: Settings
     memory: Memory = field(default_factory=lambda: Memory(0), compare=False, repr=False)
-    N: int = field(init=False)  # how many coordinates there are
-
-    def __post_init__(self) -> None:
-        """Count them."""
-        object.__setattr__(self, "N", len(self.low))
 
     @property
     def span(self) -> FloatArray:

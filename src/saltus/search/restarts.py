@@ -31,26 +31,14 @@ LOCAL_INTEGERS = 0.1  # ... or this part of the continuous one's share of the ra
 
 KINDS = ("small", "large", "local")  # global with the default population, global with a larger one, local
 
-# what can be left out, to see what it is worth (`experiments.ablation`)
-OPTIONAL = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
-
 
 class Saltus:
     """Descent after descent; `stop` advises to end when one is over."""
 
-    def __init__(
-        self,
-        domain: Domain,
-        population: int,
-        margin: float | None,
-        m: FloatArray,
-        exact: bool = False,
-        without: frozenset[str] = frozenset(),
-    ) -> None:
-        """Begin with a run from N(m, I); `without` are names of `OPTIONAL`."""
+    def __init__(self, domain: Domain, m: FloatArray) -> None:
+        """Begin with a run from N(m, I)."""
         self.domain = domain
-        self.default = self.large = population
-        self.margin, self.exact, self.without = margin, exact, without
+        self.large = domain.settings.population  # of global runs with a growing one
         self.incumbent: Evaluated | None = None  # the best end of a descent
         self.stray: Evaluated | None = None  # the best that no phase of this descent has learnt from
         self.spent = dict.fromkeys(KINDS, 0)  # evaluations
@@ -59,45 +47,20 @@ class Saltus:
         self.restarts = 0
         self.phases = 0  # how many have begun
         self.stop: Stop | None = None
-        self._begin(self._run(m, 1.0))
-
-    def _run(
-        self, m: FloatArray, sd: FloatArray | float, goal: Evaluated | None = None, population: int = 0
-    ) -> MixedRun:
-        return MixedRun(
-            self.domain,
-            population or self.default,
-            self.margin,
-            m,
-            sd,
-            None if goal is None else goal.key,
-            self.exact,
-            scaling="scaling" not in self.without,
-        )
+        self._begin(MixedRun(domain, m, 1.0))
 
     def _begin(self, first: MixedRun | CoordinateScan, covariance: FloatArray | None = None) -> None:
         goal = None if self.incumbent is None else self.incumbent.key
-        self.descent = Descent(self.domain, self.default, first, goal, covariance, self.without)
+        self.descent = Descent(self.domain, first, goal, covariance)
+        self.phase: Phase = first
         self.phases += 1
-
-    @property
-    def phase(self) -> Phase:
-        """The present phase."""
-        return self.descent.phase
-
-    def draw(self, rng: np.random.Generator) -> None:
-        """Draw what is random about the next batch."""
-        self.phase.draw(rng)
-
-    def propose(self) -> Proposals:
-        """The next points to be evaluated."""
-        return self.phase.propose()
 
     def observe(self, results: Results, rng: np.random.Generator) -> None:
         """Learn from the results of the batch, and go on to the next phase if this one is done."""
         self.phase.observe(results)
         self.spent[self.kind] += results.told
         self.phases += self.descent.advance(rng)
+        self.phase = self.descent.phase
         if self.descent.over:
             self._end(self.phase.best)
 
@@ -135,16 +98,17 @@ class Saltus:
             self._begin(self._global(rng))
             return
         self.kind = "local"
-        covariance = self.descent.covariance
-        if "scan" not in self.without and covariance is not None and rng.random() < SCAN_SHARE:
+        covariance, scans = self.descent.covariance, "scan" not in self.domain.settings.without
+        if scans and covariance is not None and rng.random() < SCAN_SHARE:
             self._begin(CoordinateScan(self.domain, incumbent, rng), covariance)
         else:
             self._begin(self._local(incumbent, rng))
 
     def _go_global(self) -> bool:
         """Whether global runs have had less than their share."""
-        if "local runs" in self.without or "global runs" in self.without:
-            return "local runs" in self.without
+        without = self.domain.settings.without
+        if "local runs" in without or "global runs" in without:
+            return "local runs" in without
         share = GLOBAL_SHARE * (1 + PER_FAILURE * self.failures)
         return self.spent["small"] + self.spent["large"] <= share * self.spent["local"]
 
@@ -157,7 +121,7 @@ class Saltus:
         else:
             self.kind = "large"
             self.large *= 2
-        return self._run(m, 1.0, population=self.population)
+        return MixedRun(domain, m, 1.0, population=self.population)
 
     def _local(self, incumbent: Evaluated, rng: np.random.Generator) -> MixedRun:
         """A run from the incumbent with small steps, as long as it may get below it."""
@@ -168,20 +132,16 @@ class Saltus:
         sd[n:] = np.maximum(LOCAL_INTEGERS * sd[n:], cells * plateaus)
         m = incumbent.x.copy()
         m[n:] = domain.lattice.value(incumbent.plateaus)
-        return self._run(m, sd, incumbent)
+        return MixedRun(domain, m, sd, incumbent.key)
 
     @property
     def population(self) -> int:
         """Candidates in a generation of the current run."""
-        return self.default if self.kind != "large" else self.large
-
-    def where(self) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviations of where the search is looking."""
-        return self.phase.where()
+        return self.domain.settings.population if self.kind != "large" else self.large
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs, for `_serialize.pack`."""
-        names = ("default", "large", "incumbent", "stray", "spent", "kind", "failures", "restarts", "phases")
+        names = ("large", "incumbent", "stray", "spent", "kind", "failures", "restarts", "phases")
         return {name: getattr(self, name) for name in names} | {
             "stop": None if self.stop is None else self.stop.name,
             "descent": self.descent.state(),
@@ -189,7 +149,7 @@ class Saltus:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on as the search whose state this is."""
-        for name in ("default", "large", "failures", "restarts", "phases"):
+        for name in ("large", "failures", "restarts", "phases"):
             setattr(self, name, int(state[name]))
         nowhere = self.domain.nowhere()
         for name in ("incumbent", "stray"):
@@ -198,4 +158,5 @@ class Saltus:
         self.kind = {kind: kind for kind in KINDS}[state["kind"]]
         self.spent = {kind: int(state["spent"][kind]) for kind in KINDS}
         self.stop = None if state["stop"] is None else Stop[state["stop"]]
-        self.descent = Descent.restored(self.domain, self.default, self.without, state["descent"])
+        self.descent = Descent.restored(self.domain, state["descent"])
+        self.phase = self.descent.phase

@@ -39,17 +39,13 @@ class Descent:
     def __init__(
         self,
         domain: Domain,
-        population: int,
         first: MixedRun | CoordinateScan,
         goal: Key | None,
         covariance: FloatArray | None = None,
-        without: frozenset[str] = frozenset(),
     ) -> None:
         """Begin with a run, or with a scan at a point of which the covariance is known."""
         self.domain = domain
-        self.population = population
         self.goal = goal
-        self.without = without
         self.phase: Phase = first
         self.covariance = covariance
         self.smooth: Newton | Polish | None = None  # the coarse search, which a deep one continues
@@ -105,12 +101,16 @@ class Descent:
             raise RuntimeError("a descent in continuous variables needs their covariance")
         return self.covariance
 
+    @property
+    def _without(self) -> frozenset[str]:
+        return self.domain.settings.without
+
     def _worth_it(self, point: Evaluated) -> bool:
         return self.goal is None or point.key < self.goal
 
     def _coarse(self, point: Evaluated) -> Phase:
         self.deep = False
-        if "newton" in self.without:
+        if "newton" in self._without:
             return self._polish(point)
         self.smooth = Newton(self.domain, point, self._conditional)
         return self.smooth
@@ -122,16 +122,16 @@ class Descent:
         return self.smooth
 
     def _sweep(self, point: Evaluated, rng: np.random.Generator) -> Phase | None:
-        if not self.domain.lattice.size or "sweep" in self.without:
+        if not self.domain.lattice.size or "sweep" in self._without:
             return None
-        return IntegerSweep(self.domain, point, self.population, rng)
+        return IntegerSweep(self.domain, point, rng)
 
     def _neighbours(self, point: Evaluated) -> Phase | None:
         """Around a smooth valley that is worth it, if there is one, and if it is not too dear."""
         smooth = self.smooth
         if not isinstance(smooth, Newton) or smooth.failed or smooth.steps == 0:
             return None
-        if "neighbours" in self.without or not self._worth_it(point) or not affordable(self.domain):
+        if "neighbours" in self._without or not self._worth_it(point) or not affordable(self.domain):
             return None
         return IntegerNeighbours(self.domain, smooth)
 
@@ -139,14 +139,14 @@ class Descent:
         """The deep search, if it is worth it."""
         if self.smooth is None or not self._worth_it(point):
             return None
-        if "deep" in self.without:
+        if "deep" in self._without:
             return self._scan(point, rng)
         self.deep = True
         self.smooth.deepen(self.goal)
         return self.smooth
 
     def _scan(self, point: Evaluated, rng: np.random.Generator) -> Phase | None:
-        if self.scanned or "scan" in self.without:
+        if self.scanned or "scan" in self._without:
             return None
         self.scanned = True
         return CoordinateScan(self.domain, point, rng)
@@ -169,12 +169,10 @@ class Descent:
         }
 
     @classmethod
-    def restored(
-        cls, domain: Domain, population: int, without: frozenset[str], state: dict[str, Any]
-    ) -> Descent:
+    def restored(cls, domain: Domain, state: dict[str, Any]) -> Descent:
         """The descent whose state this is."""
         self = cls.__new__(cls)
-        self.domain, self.population, self.without = domain, population, without
+        self.domain = domain
         goal = state["goal"]
         self.goal = None if goal is None else (float(goal[0]), float(goal[1]))
         self.covariance = state["covariance"]

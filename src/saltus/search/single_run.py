@@ -8,10 +8,9 @@ import numpy as np
 
 from .. import _serialize
 from .._typing import FloatArray
-from ..strategy import AnyStrategy, Ranking, integers_of
+from ..strategy import STRATEGIES, Ranking, integers_of
 from .gaussian_phase import GaussianPhase
-from .phase import Phase
-from .proposal import Domain, Evaluated, Proposals, Results
+from .proposal import Domain, Evaluated, Results
 from .stopping import RunLog, Stop, stop_reason
 
 
@@ -20,20 +19,13 @@ class SingleRun(GaussianPhase):
 
     priced = False
 
-    def __init__(
-        self,
-        domain: Domain,
-        strategy: AnyStrategy,
-        population: int,
-        margin: float | None,
-        m: FloatArray,
-        exact: bool,
-    ) -> None:
+    def __init__(self, domain: Domain, m: FloatArray, population: int) -> None:
         """Begin with N(m, I)."""
         self.domain = domain
-        n = domain.n_continuous
-        integers = integers_of(domain.lattice, n, population, margin, strategy.treatment)
-        self.gaussian = strategy.gaussian(integers, m, population, exact=exact)
+        settings, n = domain.settings, domain.n_continuous
+        strategy = STRATEGIES[settings.strategy]
+        integers = integers_of(domain.lattice, n, population, settings.margin, strategy.treatment)
+        self.gaussian = strategy.gaussian(integers, m, population, exact=settings.exact)
         self.log = RunLog.start(domain.N, population, integers)
         self.waits_for_pairs = strategy.mirrored  # near the optimum both sides are about equally good
         self.best = domain.nowhere()
@@ -41,42 +33,25 @@ class SingleRun(GaussianPhase):
         self.stop: Stop | None = None
 
     def accepts(self, plateaus: FloatArray) -> bool:
-        """Any point."""
+        """Any point, whatever its plateaus: a Gaussian can learn from points that it did not draw."""
         return True
 
     def _after(self, results: Results, ranking: Ranking) -> None:
         found = results.point(int(ranking.order[0]))
-        if found.key < self.best.key:
+        log, self.log = self.log, self.log.after(found)
+        if self.log.best is not log.best:
             self.best = found
-        self.log = self.log.after(found)
         self.stop = stop_reason(self.log, self.gaussian.state, self.gaussian.integers)
 
 
 class Single:
     """Searches by one run at a time: the paper's systems."""
 
-    def __init__(
-        self,
-        domain: Domain,
-        strategy: AnyStrategy,
-        population: int,
-        margin: float | None,
-        m: FloatArray,
-        exact: bool = False,
-    ) -> None:
+    def __init__(self, domain: Domain, m: FloatArray) -> None:
         """Begin with a run from N(m, I)."""
         self.domain = domain
-        self._strategy, self._margin, self._exact = strategy, margin, exact
         self.restarts = 0
-        self._begin(population, m)
-
-    def _begin(self, population: int, m: FloatArray) -> None:
-        self.run = SingleRun(self.domain, self._strategy, population, self._margin, m, self._exact)
-
-    @property
-    def phase(self) -> Phase:
-        """The present run."""
-        return self.run
+        self.phase = SingleRun(domain, m, domain.settings.population)
 
     @property
     def phases(self) -> int:
@@ -86,24 +61,16 @@ class Single:
     @property
     def stop(self) -> Stop | None:
         """Why the run should end, or None."""
-        return self.run.stop
+        return self.phase.stop
 
     @property
     def population(self) -> int:
         """Candidates in a generation."""
-        return self.run.gaussian.size
-
-    def draw(self, rng: np.random.Generator) -> None:
-        """Draw what is random about the next generation."""
-        self.run.draw(rng)
-
-    def propose(self) -> Proposals:
-        """The next generation."""
-        return self.run.propose()
+        return self.phase.gaussian.size
 
     def observe(self, results: Results, rng: np.random.Generator) -> None:
         """Learn from a generation."""
-        self.run.observe(results)
+        self.phase.observe(results)
 
     def inject(self, point: Evaluated) -> None:
         """A result that the run cannot learn from: the memory has it."""
@@ -111,15 +78,12 @@ class Single:
     def restart(self, rng: np.random.Generator) -> None:
         """Begin another run, with twice the population, from anywhere in the ranges."""
         self.restarts += 1
-        self._begin(2 * self.population, rng.uniform(self.domain.low, self.domain.high))
-
-    def where(self) -> tuple[FloatArray, FloatArray]:
-        """The Gaussian."""
-        return self.run.where()
+        m = rng.uniform(self.domain.low, self.domain.high)
+        self.phase = SingleRun(self.domain, m, 2 * self.population)
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs, for `_serialize.pack`."""
-        run = self.run
+        run = self.phase
         return {
             "population": self.population,
             "restarts": self.restarts,
@@ -132,8 +96,7 @@ class Single:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on as the search whose state this is."""
         self.restarts = int(state["restarts"])
-        self._begin(int(state["population"]), np.zeros(self.domain.N))
-        run = self.run
+        self.phase = run = SingleRun(self.domain, np.zeros(self.domain.N), int(state["population"]))
         run.stop = None if state["stop"] is None else Stop[state["stop"]]
         run.best = _serialize.like(run.best, state["best"], "best")
         run.log = _serialize.like(run.log, state["log"], "log")

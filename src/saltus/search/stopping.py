@@ -15,7 +15,11 @@ from .proposal import Evaluated
 
 
 class Stop(Enum):
-    """Why a search stopped: each member's value is a sentence, with advice where there is some."""
+    """Why a search stopped: each member's value is a sentence, with advice where there is some.
+
+    >>> Stop.TARGET.value, Stop.TARGET.planned, Stop.INTERRUPTED.planned
+    ('The target was reached.', True, False)
+    """
 
     TARGET = "The target was reached."
     BUDGET = "The budget of evaluations was used up."
@@ -60,6 +64,9 @@ SAME_VALUE = 1e-13
 PATIENCE_WHILE_WIDE = 4
 
 
+_EPS = float(np.finfo(float).eps)
+
+
 class RunLog(NamedTuple):
     """What the stopping rules remember of a run."""
 
@@ -72,7 +79,7 @@ class RunLog(NamedTuple):
 
     @classmethod
     def start(cls, N: int, population: int, integers: Integers) -> RunLog:
-        """An empty log."""
+        """The log of a run that has not begun: with how much patience equal values are endured."""
         patience = 10 + math.ceil(30 * N / population)
         if integers.lattice.size:
             # a better neighbour has probability alpha: it turns up once in 1 / (alpha population)
@@ -115,7 +122,7 @@ def stop_reason(log: RunLog, gaussian: GaussianState, integers: Integers) -> Sto
     if not sd.max() < LARGEST_SD:
         return Stop.DIVERGED
     n = integers.n_continuous
-    still = sd[:n] <= SMALLEST_SD + np.finfo(float).eps * np.abs(gaussian.m[:n])
+    still = sd[:n] <= SMALLEST_SD + _EPS * np.abs(gaussian.m[:n])
     if not still.all():
         return None
     if not integers.lattice.size:

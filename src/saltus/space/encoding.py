@@ -45,38 +45,35 @@ class Encoding:
         self.space = space
         means, sigmas = _per_variable(space, "mean", mean), _per_variable(space, "sigma", sigma)
         self.given_mean, self.given_sigma = means, sigmas
-        free = [i for i, v in enumerate(space.variables) if not v.fixed]
-        self._continuous = [i for i in free if not space.variables[i].discrete]
-        self._discrete = [i for i in free if space.variables[i].discrete]
+        variables = space.variables
+        axes = {i: v.axis(means[i], sigmas[i]) for i, v in enumerate(variables) if not v.fixed}
+        self._continuous = [i for i in axes if not variables[i].discrete]
+        self._discrete = [i for i in axes if variables[i].discrete]
         self._continuous_columns = _columns(self._continuous)
         self._discrete_columns = _columns(self._discrete)
-        self._fixed = [i for i, v in enumerate(space.variables) if v.fixed]
-        self._order = order = self._continuous + self._discrete
-        variables = [space.variables[i] for i in order]
-        self._variables = variables
-        self.N, self.n_continuous = len(order), len(self._continuous)
-
-        starts = np.array([v.start(means[i], sigmas[i]) for v, i in zip(variables, order, strict=True)])
-        middle, self._scale = starts[:, 0], starts[:, 1]
-        ranges = np.array([v.internal_range() for v in variables])
-        self._low, self._high = ranges[:, 0], ranges[:, 1]
-        n_continuous = self.n_continuous
-        self._fold = Fold(self._low[:n_continuous], self._high[:n_continuous], self._scale[:n_continuous])
-        self.m = self._to_coordinates(middle)
-        self.lattice = Lattice(
-            [
-                _scaled_grid(v, d)
-                for v, d in zip(variables[n_continuous:], self._scale[n_continuous:].tolist(), strict=True)
-            ]
-        )
-        self._values = Lattice([v.grid() for v in variables[n_continuous:]])  # in the user's units
-        self._logs = np.flatnonzero([v.log for v in variables[:n_continuous]])
-        limits = np.array([variables[j].range() for j in self._logs]).reshape(-1, 2)
-        self._log_low, self._log_high = limits[:, 0], limits[:, 1]
-        constants = np.zeros(len(space.variables))
+        self._order = self._continuous + self._discrete
+        self.N, self.n_continuous = len(axes), len(self._continuous)
+        self._template = np.zeros(len(variables))
+        self._fixed = [i for i in range(len(variables)) if i not in axes]
         for i in self._fixed:
-            constants[i] = _single_value(space.variables[i])
-        self._template = constants
+            self._template[i] = _single_value(variables[i])
+        self._logs = np.flatnonzero([variables[i].log for i in self._continuous])
+        limits = np.array([variables[self._continuous[j]].range() for j in self._logs]).reshape(-1, 2)
+        self._log_low, self._log_high = limits[:, 0], limits[:, 1]
+
+        middle, self._scale, low, high = np.array([axes[i][:4] for i in self._order]).T
+        grids, scaled = [axes[i].grid for i in self._discrete], [axes[i].scaled for i in self._discrete]
+        bounded = np.isfinite(low) & np.isfinite(high)
+        n = self.n_continuous
+        points = np.array([middle, np.where(bounded, low, 0.0), np.where(bounded, high, 1.0)])
+        self._fold = Fold(low[:n], high[:n], self._scale[:n])
+        points[:, :n] = self._fold.inverse(points[:, :n])
+        self.m, low, high = points / self._scale
+        # both ends of each coordinate; without a bound, as far from the first mean as half a usual range
+        reach = 0.5 / DEFAULT_SHARE
+        self.ends = np.where(bounded, low, self.m - reach), np.where(bounded, high, self.m + reach)
+        self.lattice = Lattice(scaled)
+        self._values = Lattice(grids)  # in the user's units
 
     def decode(self, x: FloatArray, plateaus: FloatArray) -> Points:
         """The user's points, from internal coordinates and the plateaus of their integer ones."""
@@ -103,8 +100,9 @@ class Encoding:
     def encode(self, numbers: FloatArray) -> FloatArray:
         """Internal coordinates of one point given as numbers in the user's order and units."""
         variables = self.space.variables
-        internal = [variables[i].to_internal(float(numbers[i])) for i in self._order]
-        return self._to_coordinates(np.array(internal))
+        x = np.array([variables[i].to_internal(float(numbers[i])) for i in self._order])
+        x[: self.n_continuous] = self._fold.inverse(x[: self.n_continuous])
+        return np.asarray(x / self._scale)
 
     def numbers_of(self, params: Params) -> FloatArray:
         """One point in the user's order and units, from what the objective gets."""
@@ -145,9 +143,8 @@ class Encoding:
     def unrounded(self, x: FloatArray) -> FloatArray:
         """One internal point in the user's order and units, integers not rounded."""
         u = x * self._scale
-        log_integers = self.n_continuous + np.flatnonzero(
-            [v.log for v in self._variables[self.n_continuous :]]
-        )
+        logs = np.flatnonzero([self.space.variables[i].log for i in self._discrete])
+        log_integers = self.n_continuous + logs
         u[log_integers] = np.exp(u[log_integers])
         u[: self.n_continuous] = self._continuous_values(x[None, :])[0]
         return self._in_user_order(u)
@@ -160,19 +157,6 @@ class Encoding:
         numbers = self._template.copy() if fixed is None else np.full(len(self.space.variables), fixed)
         numbers[self._order] = free
         return numbers
-
-    def ends(self) -> tuple[FloatArray, FloatArray]:
-        """Both ends of each coordinate; without a bound, as far from the first mean as half a usual range."""
-        bounded = np.isfinite(self._low) & np.isfinite(self._high)
-        reach = 0.5 / DEFAULT_SHARE
-        low = self._to_coordinates(np.where(bounded, self._low, 0.0))
-        high = self._to_coordinates(np.where(bounded, self._high, 1.0))
-        return np.where(bounded, low, self.m - reach), np.where(bounded, high, self.m + reach)
-
-    def _to_coordinates(self, internal: FloatArray) -> FloatArray:
-        u = internal.copy()
-        u[: self.n_continuous] = self._fold.inverse(u[: self.n_continuous])
-        return np.asarray(u / self._scale)
 
     def _as_params(self, numbers: FloatArray, plateaus: FloatArray) -> list[Params]:
         if self.space.names is None:
@@ -196,16 +180,6 @@ def _columns(indices: list[int]) -> slice | NDArray[np.intp]:
     if indices == list(neighbours):
         return slice(neighbours.start, neighbours.stop)
     return np.array(indices, dtype=np.intp)
-
-
-def _scaled_grid(variable: Variable, scale: float) -> FloatArray | tuple[float, float, int]:
-    grid = variable.grid()
-    if not isinstance(grid, tuple):
-        return np.asarray(grid / scale)
-    first, step, count = grid
-    if variable.log:
-        return np.asarray(np.log(first + step * np.arange(count)) / scale)
-    return first / scale, step / scale, count
 
 
 def _single_value(variable: Variable) -> float:

@@ -58,10 +58,10 @@ class Fold:
         return x
 
     def inverse(self, x: FloatArray) -> FloatArray:
-        """The point nearest to the middle that is folded onto x; x is one point."""
+        """The points nearest to the middle that are folded onto x: one point, or one row a point."""
         x = x.copy()
-        x[self._below] = self._low + _unbowl(x[self._below] - self._low, self._low_width)
-        x[self._above] = self._high - _unbowl(self._high - x[self._above], self._high_width)
+        x[..., self._below] = self._low + _unbowl(x[..., self._below] - self._low, self._low_width)
+        x[..., self._above] = self._high - _unbowl(self._high - x[..., self._above], self._high_width)
         return x
 
 

@@ -121,6 +121,14 @@ class Lattice:
         )
         return np.where(plateau > 0, low, -np.inf), np.where(plateau < self.last, high, np.inf)
 
+    def resolution(self, m: FloatArray, ci: FloatArray) -> FloatArray:
+        """Res: the number of thresholds in [m - CI, m + CI), along each coordinate."""
+        ends = np.empty((2, self.size))
+        np.add(m, ci, out=ends[0])
+        np.subtract(m, ci, out=ends[1])
+        above, below = self.plateau(ends)
+        return np.asarray(above - below)
+
     def close(self, x: FloatArray) -> FloatArray:
         """l_close: the threshold between the two values around x, the outermost one beyond the ends."""
         between = x - self._first

@@ -26,7 +26,11 @@ class Space:
     """
 
     def __init__(self, variables: Mapping[str, Variable] | Sequence[Variable]) -> None:
-        """Take a dict of variables by name, or a sequence of variables."""
+        """Take the variables.
+
+        Args:
+            variables: a dict of variables by name, or a sequence of variables: at least one.
+        """
         if isinstance(variables, Mapping):
             self.names: tuple[str, ...] | None = tuple(variables)
             given = list(variables.values())
@@ -69,7 +73,11 @@ class Space:
         return f"Space({dict(zip(self.names, self.variables, strict=True))!r})"
 
     def to_plain(self) -> dict[str, Any]:
-        """The space as JSON-able data; values of Ordinal become plain ints and floats."""
+        """The space as JSON-able data; values of Ordinal become plain ints and floats.
+
+        >>> Space({"on": Bool()}).to_plain()
+        {'names': ['on'], 'variables': [{'kind': 'Bool', 'init': None, 'scale': None}]}
+        """
         rows = []
         for variable in self.variables:
             row = dataclasses.asdict(variable)  # type: ignore[call-overload]  # each kind is one
@@ -80,7 +88,12 @@ class Space:
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Space:
-        """The space that `to_plain` described."""
+        """The space that `to_plain` described.
+
+        >>> space = Space({"on": Bool(), "k": Int(0, 9)})
+        >>> Space.from_plain(space.to_plain()) == space
+        True
+        """
         variables = [
             _KINDS[row["kind"]](**{k: v for k, v in row.items() if k != "kind"}) for row in plain["variables"]
         ]
@@ -90,7 +103,11 @@ class Space:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The names, or x0, x1 and so on where there are none."""
+        """The names, or x0, x1 and so on where there are none.
+
+        >>> Space({"lr": Float(0, 1)}).keys, Space([Float(0, 1), Bool()]).keys
+        (('lr',), ('x0', 'x1'))
+        """
         return tuple(f"x{i}" for i in range(len(self))) if self.names is None else self.names
 
     def count_points(self) -> float:
@@ -106,5 +123,9 @@ class Space:
         return math.prod(grid[2] if isinstance(grid, tuple) else len(grid) for grid in grids)
 
     def label(self, i: int) -> str:
-        """What to call variable i in a message."""
+        """What to call variable i in a message.
+
+        >>> Space({"lr": Float(0, 1)}).label(0), Space([Float(0, 1)]).label(0)
+        ("'lr'", 'variable 0')
+        """
         return f"variable {i}" if self.names is None else repr(self.names[i])

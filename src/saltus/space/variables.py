@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -46,6 +46,20 @@ def _whole(kind: str, name: str, value: Any) -> int:
     return whole
 
 
+Grid = FloatArray | tuple[float, float, int]  # values: sorted, or first, step and count
+
+
+class Axis(NamedTuple):
+    """A variable as a coordinate: the first Gaussian and the range in internal units, and its grids."""
+
+    middle: float
+    scale: float
+    low: float
+    high: float
+    grid: Grid = (0.0, 0.0, 0)  # of a discrete variable in the user's units ...
+    scaled: Grid = (0.0, 0.0, 0)  # ... and in the coordinate, of which `scale` is the unit
+
+
 class Variable(ABC):
     """What Space asks of a variable. Use Float, Int, Ordinal or Bool."""
 
@@ -63,8 +77,8 @@ class Variable(ABC):
     def range(self) -> tuple[float, float]:
         """Lowest and highest point at which the search may start, in the user's units."""
 
-    def grid(self) -> FloatArray | tuple[float, float, int]:
-        """The values in the user's units: sorted, or (first, step, count). Discrete variables only."""
+    def grid(self) -> Grid:
+        """The values in the user's units. Discrete variables only."""
         raise TypeError(f"{type(self).__name__} has no grid")
 
     def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
@@ -80,9 +94,23 @@ class Variable(ABC):
         low, high = (self.to_internal(v) if math.isfinite(v) else v for v in self.range())
         return low, high
 
-    def start(self, init: float | None, scale: float | None) -> tuple[float, float]:
-        """Internal mean and standard deviation of the first Gaussian; None takes the default."""
+    def axis(self, init: float | None, scale: float | None) -> Axis:
+        """The coordinate of a variable that is not fixed; None takes the default start and scale."""
         low, high = self.internal_range()
+        middle, unit = self._start(low, high, init, scale)
+        if not self.discrete:
+            return Axis(middle, unit, low, high)
+        grid: Grid = self.grid()
+        if not isinstance(grid, tuple):
+            return Axis(middle, unit, low, high, grid, np.asarray(grid / unit))
+        first, step, count = grid
+        scaled: Grid = (first / unit, step / unit, count)
+        if self.log:
+            scaled = np.asarray(np.log(first + step * np.arange(count)) / unit)
+        return Axis(middle, unit, low, high, grid, scaled)
+
+    def _start(self, low: float, high: float, init: float | None, scale: float | None) -> tuple[float, float]:
+        """Internal mean and standard deviation of the first Gaussian."""
         init = self.init if init is None else init
         scale = self.scale if scale is None else scale
         bounded = math.isfinite(low) and math.isfinite(high)
@@ -132,6 +160,12 @@ class Variable(ABC):
 class Float(Variable):
     """A real number; bounds are optional on either side.
 
+    Args:
+        low, high: the bounds, both included; None is none.
+        log: search the logarithm, for sizes that range over decades; needs `low` above 0.
+        init: where to start; default the middle of the range.
+        scale: the first standard deviation, in the variable's own unit; default a share of the range.
+
     >>> Float(1e-5, 1e-1, log=True)
     Float(low=1e-05, high=0.1, log=True, init=None, scale=None)
     """
@@ -144,7 +178,7 @@ class Float(Variable):
     discrete: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Check and normalise."""
+        """Bounds become floats, an infinite one None; what is wrong is an error that says so."""
         for name, missing in (("low", -math.inf), ("high", math.inf)):
             value = getattr(self, name)
             number = missing if value is None else _number("Float", name, value)
@@ -175,7 +209,14 @@ class Float(Variable):
 class Int(Variable):
     """A whole number from low to high, both included.
 
-    With `log=True`, 1, 2, 4 and 8 are equally far apart: for sizes, counts and widths.
+    Args:
+        low, high: the least and the largest value.
+        log: 1, 2, 4 and 8 are equally far apart: for sizes, counts and widths; needs `low` of 1 or more.
+        init: where to start, which need not be whole; default the middle of the range.
+        scale: the first standard deviation; default a share of the range.
+
+    >>> Int(1, 64, log=True)
+    Int(low=1, high=64, log=True, init=None, scale=None)
     """
 
     low: int
@@ -186,7 +227,7 @@ class Int(Variable):
     discrete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        """Check and normalise."""
+        """Bounds become plain ints; what is wrong is an error that says so."""
         low, high = _whole("Int", "low", self.low), _whole("Int", "high", self.high)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
@@ -216,17 +257,22 @@ class Int(Variable):
         return self.low - 0.5, self.high + 0.5
 
     def grid(self) -> tuple[float, float, int]:
-        """Steps of one."""
+        """The lattice of the values: the first, the step, which is one, and how many."""
         return float(self.low), 1.0, self.high - self.low + 1
 
     def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
-        """Plain ints."""
+        """What the objective gets for each number of a column: a plain int."""
         return [int(v) for v in column.tolist()]
 
 
 @dataclass(frozen=True)
 class Ordinal(Variable):
     """One of several increasing numbers; the objective gets the very values given.
+
+    Args:
+        values: at least one finite number, strictly increasing.
+        init: where to start, a number within the range of the values; default its middle.
+        scale: the first standard deviation; default a share of the range.
 
     >>> Ordinal([0.1, 0.5, 2.0]).values
     (0.1, 0.5, 2.0)
@@ -258,7 +304,7 @@ class Ordinal(Variable):
 
     @property
     def fixed(self) -> bool:
-        """A single value."""
+        """Whether there is a single value, which then costs no dimension."""
         return len(self.values) == 1
 
     def range(self) -> tuple[float, float]:
@@ -269,17 +315,26 @@ class Ordinal(Variable):
         return float(1.5 * v[0] - 0.5 * v[1]), float(1.5 * v[-1] - 0.5 * v[-2])
 
     def grid(self) -> FloatArray:
-        """The values as floats."""
+        """The lattice of the values: themselves, as floats."""
         return np.array(self.values, dtype=np.float64)
 
     def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
-        """The very values given."""
+        """What the objective gets for each plateau: the very value given, of its own type."""
         return [self.values[int(k)] for k in plateaus.tolist()]
 
 
 @dataclass(frozen=True)
 class Bool(Variable):
-    """A switch."""
+    """A switch: the objective gets False or True.
+
+    Args:
+        init: where to start, from -0.5 to 1.5; default 0.5, either way.
+        scale: the first standard deviation; default a share of the range.
+
+    >>> from saltus import Space, minimize
+    >>> minimize(lambda p: 0 if p["on"] else 1, Space({"on": Bool()}), budget=10, seed=1).params
+    {'on': True}
+    """
 
     init: float | None = None
     scale: float | None = None
@@ -287,7 +342,7 @@ class Bool(Variable):
     fixed: ClassVar[bool] = False  # a constant where others compute
 
     def __post_init__(self) -> None:
-        """Check and normalise."""
+        """A start becomes a float; what is wrong is an error that says so."""
         self._check_start()
 
     def range(self) -> tuple[float, float]:
@@ -295,9 +350,9 @@ class Bool(Variable):
         return -0.5, 1.5
 
     def grid(self) -> tuple[float, float, int]:
-        """0 and 1."""
+        """The lattice of the values: from 0 in steps of 1, two of them."""
         return 0.0, 1.0, 2
 
     def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
-        """Plain bools."""
+        """What the objective gets for each number of a column: a plain bool."""
         return [bool(v) for v in column.tolist()]

@@ -34,7 +34,7 @@ class GaussianState(Protocol):
 
     @property
     def m(self) -> FloatArray:
-        """The mean."""
+        """The mean, in the internal coordinates: continuous ones first, integers last."""
 
     @property
     def sd(self) -> FloatArray:
@@ -50,7 +50,7 @@ class GaussianState(Protocol):
 
     @property
     def covariance(self) -> FloatArray:
-        """The covariance matrix."""
+        """The covariance matrix of the Gaussian, sigma^2 included, in the internal coordinates."""
 
     @property
     def age(self) -> int:

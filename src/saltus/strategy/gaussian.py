@@ -63,6 +63,11 @@ class Gaussian(Generic[C, S, P]):
         """The plateaus that points are evaluated on."""
         return self.integers.plateaus(self.state.integer_state, self.state.m, x)
 
+    def candidates(self) -> tuple[FloatArray, FloatArray]:
+        """The points of the next generation, and their plateaus."""
+        x = self.sample()
+        return x, self.plateaus(x)
+
     def embed(self, x: FloatArray, plateaus: FloatArray, origins: Origins, rng: np.random.Generator) -> None:
         """Take these points as the next generation, instead of those that were drawn."""
         s = self.state
@@ -118,6 +123,9 @@ class MovingGaussian(Protocol):
 
     def plateaus(self, x: FloatArray) -> FloatArray:
         """The plateaus that points are evaluated on."""
+
+    def candidates(self) -> tuple[FloatArray, FloatArray]:
+        """The points of the next generation, and their plateaus."""
 
     def embed(self, x: FloatArray, plateaus: FloatArray, origins: Origins, rng: np.random.Generator) -> None:
         """Take these points as the next generation."""

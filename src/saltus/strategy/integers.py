@@ -11,7 +11,6 @@ from functools import cache
 from typing import Protocol
 
 import numpy as np
-from scipy.special import ndtri
 
 from .._typing import FloatArray
 from ..space.lattice import Lattice
@@ -22,14 +21,9 @@ IntegerState = tuple[FloatArray, ...]  # what a treatment remembers, an array fo
 @cache
 def quantile(alpha: float) -> float:
     """The point that a standard normal variable exceeds with probability alpha."""
+    from scipy.special import ndtri
+
     return -float(ndtri(alpha))
-
-
-def resolution(lattice: Lattice, m: FloatArray, ci: FloatArray) -> FloatArray:
-    """Res_j: the number of thresholds in [m_j - CI_j, m_j + CI_j)."""
-    count = lattice.plateau(m + ci)
-    count -= lattice.plateau(m - ci)
-    return count
 
 
 class Treatment(Protocol):
@@ -88,7 +82,7 @@ class Integers:
     def resolution(self, m: FloatArray, sd: FloatArray) -> FloatArray:
         """How many thresholds the Gaussian lies on, along each integer coordinate."""
         i = self.n_continuous
-        return resolution(self.lattice, m[i:], quantile(self.alpha) * sd[i:])
+        return self.lattice.resolution(m[i:], quantile(self.alpha) * sd[i:])
 
     def overshoot(self, x: FloatArray) -> FloatArray:
         """How far each candidate lies beyond the ends of its integers' ranges, added up."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from .._typing import FloatArray
 from . import cmaes, dxnesic, scaled
@@ -134,6 +133,8 @@ def sample_missing_integers(
 
     A point that somebody else has chosen has a value there and no coordinate.
     """
+    from scipy.special import ndtr, ndtri
+
     i = integers.n_continuous
     unknown = np.isnan(x[:, i:])
     if not unknown.any():

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from ..space.lattice import Lattice
-from .integers import IntegerState, quantile, resolution
+from .integers import IntegerState, quantile
 from .rounding import Round
 
 # A mean keeps this distance from a threshold, relative to the range: nearer, the last digit would decide.
@@ -28,7 +28,8 @@ class Leap(Round):
 
     def start(self, lattice: Lattice, alpha: float, m: FloatArray, sd: FloatArray) -> IntegerState:
         """The boundary that the first mean stands on."""
-        return lattice.close(m), resolution(lattice, m, quantile(alpha) * sd)
+        ci = quantile(alpha) * sd
+        return lattice.close(m), lattice.resolution(m, ci)
 
     def bias_step(self, state: IntegerState, m: FloatArray, step: FloatArray) -> FloatArray:
         """Lines 14-19 of Algorithm 1: eta_m is 2 where the step leads away from the only threshold."""
@@ -44,7 +45,7 @@ class Leap(Round):
     ) -> tuple[FloatArray, IntegerState]:
         """Lines 26-36 of Algorithm 1: leap, or correct the mean on an outer plateau."""
         ci = quantile(alpha) * sd
-        res = resolution(lattice, m, ci)
+        res = lattice.resolution(m, ci)
         trapped = res == 0.0  # l. 27
         if np.count_nonzero(trapped):
             plateau = lattice.plateau(m)

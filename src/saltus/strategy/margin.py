@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from .._typing import FloatArray
 from ..space.lattice import Lattice
@@ -38,6 +37,8 @@ class Margin(Round):
         self, lattice: Lattice, alpha: float, state: IntegerState, m: FloatArray, sd: FloatArray
     ) -> tuple[FloatArray, IntegerState]:
         """The mean and the magnification that keep both margins."""
+        from scipy.special import ndtr
+
         (A,) = state
         sd = np.maximum(sd, _SMALLEST_SD)
         spread = A * sd
@@ -64,4 +65,6 @@ class Margin(Round):
 
 def _distance(tail: FloatArray) -> FloatArray:
     """Standard deviations from the mean at which a normal tail has this probability."""
+    from scipy.special import ndtri
+
     return np.asarray(-ndtri(np.minimum(np.maximum(tail, 1e-10), 0.5 - 1e-10)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -54,8 +55,9 @@ def rank(
     Of equal candidates, the one less far beyond the ends of its integers' ranges comes first: out there
     all points are alike, and nothing else would lead back.
     """
-    if violations is None and np.count_nonzero(np.isfinite(values)) == len(values):
-        if len(set(values.tolist())) == len(values):
+    listed = values.tolist()
+    if violations is None and math.isfinite(sum(listed)):  # the common case: all are
+        if len(set(listed)) == len(listed):
             return Ranking(values.argsort(kind="stable"), len(values))
         return _sorted((integers.overshoot(population.x), values), len(values))
     violation, value = order.keys(values, violations)

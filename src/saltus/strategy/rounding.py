@@ -15,7 +15,7 @@ class Round:
     equals_share: ClassVar[bool] = False  # whether equal candidates share their weights in CMA-ES
 
     def start(self, lattice: Lattice, alpha: float, m: FloatArray, sd: FloatArray) -> IntegerState:
-        """Nothing is remembered."""
+        """What the treatment remembers from generation to generation: nothing."""
         return ()
 
     def plateaus(self, lattice: Lattice, state: IntegerState, m: FloatArray, x: FloatArray) -> FloatArray:

@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
 
 from .._typing import FloatArray
 from . import dxnesic
 from .dxnesic import Population, Regime
 from .integers import Integers, IntegerState
-from .linalg import eigh, row_norms2
+from .linalg import eigh, lapack, row_norms2
 from .ranking import Ranking
 
 MIRRORED = dxnesic.MIRRORED
@@ -79,14 +78,16 @@ class State(NamedTuple):
         return np.asarray(rows @ rows.T)
 
 
-def constants(N: int, population: int, *, exact: bool = False, least_rate: float = LEAST_RATE) -> Constants:
-    """The recommended values for this dimension and population."""
+def constants(
+    N: int, population: int, *, exact: bool = False, scaling: bool = True, least_rate: float = LEAST_RATE
+) -> Constants:
+    """The recommended values for this dimension and population; without scaling D stays as it is."""
     pace = 3 + math.log(N)
     return Constants(
         base=dxnesic.constants(N, population, exact=exact),
         N=N,
         population=population,
-        eta_D=pace / (5 * math.sqrt(N)),
+        eta_D=pace / (5 * math.sqrt(N)) if scaling else 0.0,
         least_eta_A=least_rate * pace / N**1.5,
         refresh=1 if exact else max(1, N // 2),
     )
@@ -124,7 +125,7 @@ def start(
 
 def draw(c: Constants, rng: np.random.Generator) -> FloatArray:
     """The random half of a generation; the other half is its mirror image."""
-    return dxnesic.draw(c.base, rng)
+    return rng.standard_normal((c.population // 2, c.N))
 
 
 def sample(c: Constants, s: State, z: FloatArray) -> Population:
@@ -181,24 +182,8 @@ def update(c: Constants, s: State, population: Population, ranking: Ranking, int
         D[i:] *= within
         sd[i:] *= within
     m, integer_state = integers.correct_mean(s.integer_state, m, sd)
-    return State(
-        m=m,
-        integer_state=integer_state,
-        sigma=sigma,
-        D=D,
-        V=V,
-        W=W,
-        variance=variance,
-        sd=sd,
-        axes=axes,
-        inverse=follows.inverse,
-        fisher=follows.fisher,
-        damping=follows.damping,
-        p_sigma=p_sigma,
-        gamma=gamma,
-        long_paths=long_paths,
-        age=age,
-    )
+    shape = D, V, W, variance, sd, axes
+    return State(m, integer_state, sigma, *shape, *follows, p_sigma, gamma, long_paths, age)
 
 
 class Follows(NamedTuple):
@@ -224,7 +209,7 @@ def _refreshed(
     inverse = (V / axes) @ V.T
     fisher = C * inverse
     fisher.flat[:: len(D) + 1] += 1.0
-    factor, failed = lapack.dpotrf(fisher, lower=1)
+    factor, failed = lapack().dpotrf(fisher, lower=1)
     if failed:
         raise np.linalg.LinAlgError("the covariance matrix is not positive definite: not finite?")
     damping = max(1.0, math.sqrt(axes[-1] / axes[0]) - 1.0)
@@ -232,4 +217,4 @@ def _refreshed(
 
 
 def _solved(factor: FloatArray, g: FloatArray) -> FloatArray:
-    return np.asarray(lapack.dpotrs(factor, g, lower=1)[0])
+    return np.asarray(lapack().dpotrs(factor, g, lower=1)[0])

@@ -1,10 +1,9 @@
 """Studies: searches whose every step is on disk."""
 
-from .errors import LockedError as LockedError
-from .errors import RecordError as RecordError
-from .errors import SettingsError as SettingsError
-from .errors import StudyError as StudyError
-from .study import Study as Study
-from .summary import Summary as Summary
-from .trial import Snapshot as Snapshot
-from .trial import Trial as Trial
+from .errors import LockedError, RecordError, SettingsError, StudyError
+from .study import Study
+from .summary import Summary
+from .trial import Snapshot, Trial
+
+__all__ = ["LockedError", "RecordError", "SettingsError", "StudyError"]
+__all__ += ["Snapshot", "Study", "Summary", "Trial"]

@@ -5,8 +5,6 @@ nothing. Outcomes are also forced to the disk at once; those that took less than
 long, and be paid again when the power fails. Each row has a checksum: damage is never taken for data.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -18,6 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, fields, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +25,12 @@ from .._version import __version__
 from ..order import Failure
 from ..space import Space
 from .errors import RecordError
-from .schema import APPLICATION, SCHEMA, VERSION
 from .trial import Head, Session, Snapshot, Trial
 
+APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
+VERSION = 2  # of schema.sql; 1 was that of Saltus 0.1: constraints without names, no kind of failure
 SYNC_INTERVAL = 0.05  # seconds
-_COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `process` and `point`
+_COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `point`
 _ADVICE = {  # what to do about a message of SQLite; the first that fits
     "full": "the disk is full; what was recorded before is safe: make room and continue",
     "read-?only": "it cannot be written; what was recorded before is safe: make it writable and continue",
@@ -78,7 +78,8 @@ class Database:
         db = _connected(path, write=True)
         with _explained(path), closing(db), db:
             db.execute("BEGIN IMMEDIATE")
-            for statement in SCHEMA.split(";\n"):
+            schema = files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
+            for statement in schema.split(";\n"):
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {VERSION}")
@@ -131,9 +132,8 @@ class Database:
         self._check_still_there()
         with self._writing():
             if snapshot is not None:
-                lists = json.dumps(snapshot.mean), json.dumps(snapshot.sd)
-                row = (snapshot.generation, snapshot.first, snapshot.restarts, *lists)
-                _insert(self._db, "generations", row)
+                *numbers, mean, sd = astuple(snapshot)
+                _insert(self._db, "generations", (*numbers, json.dumps(mean), json.dumps(sd)))
             for trial in trials:
                 _insert(self._db, "trials", _trial_row(trial))
             (count,) = self._db.execute("SELECT coalesce(max(id) + 1, 0) FROM trials").fetchone()
@@ -149,32 +149,21 @@ class Database:
     def put(self, trials: Iterable[Trial]) -> None:
         """Write what is known about trials now, over what was known before.
 
-        An outcome that took long is forced to the disk at once; others may wait a moment.
+        An outcome that took long is forced to the disk at once; others may wait a moment, and that an
+        evaluation is running may be lost.
         """
         rows = list(trials)
-        dear = any(t.seconds is None or t.seconds >= SYNC_INTERVAL for t in rows)
-        with self._writing(sync=dear or time.monotonic() - self._synced >= SYNC_INTERVAL):
+        over = [t for t in rows if t.status != "running"]
+        dear = any(t.seconds is None or t.seconds >= SYNC_INTERVAL for t in over)
+        late = time.monotonic() - self._synced >= SYNC_INTERVAL
+        with self._writing(sync=dear or (late and bool(over))):
             for trial in rows:
                 _insert(self._db, "trials", _trial_row(trial))
 
-    def put_running(self, trial: Trial, process: str | None) -> None:
-        """Write that a process (see `processes.identity`) began to evaluate a trial."""
+    def put_session(self, number: int, session: Session) -> None:
+        """Write what is known about a process that runs the study: when it begins, and when it has ended."""
         with self._writing():
-            _insert(self._db, "trials", _trial_row(trial, process))
-
-    def begin_session(self, session: Session, objective: str) -> int:
-        """Write that a process begins to run the study; the number of the session comes back."""
-        with self._writing():
-            (number,) = self._db.execute("SELECT coalesce(max(id) + 1, 0) FROM sessions").fetchone()
-            _insert(self._db, "sessions", (number, *astuple(session), objective))
-        return int(number)
-
-    def end_session(self, number: int, ended: float, stop: str) -> None:
-        """Write when and why a session ended."""
-        with self._writing():
-            ((_, *fields, objective),) = self._rows("sessions", "WHERE id = ?", number)
-            session = replace(Session(*fields), ended=ended, stop=stop)
-            _insert(self._db, "sessions", (number, *astuple(session), objective))
+            _insert(self._db, "sessions", (number, *astuple(session)))
 
     # reading
 
@@ -185,16 +174,11 @@ class Database:
             return int(trials), int(evaluations), str(optimizer)
 
     def trial(self, id: int) -> Trial:
-        """One trial."""
+        """The trial of this number as it is on record; one that is not there is a RecordError."""
         rows = self._rows("trials", "WHERE id = ?", id)
         if not rows:
             raise self._damaged(f"trial {id} is missing")
         return self._trial(rows[0])
-
-    def process(self, id: int) -> str | None:
-        """The process that evaluates a trial, while it is running."""
-        rows = self._rows("trials", "WHERE id = ?", id)
-        return rows[0][-2] if rows else None
 
     def find(self, params: Params) -> Trial | None:
         """The last trial with exactly these values that is no repeat itself, or None."""
@@ -239,12 +223,7 @@ class Database:
     def sessions(self) -> list[Session]:
         """The processes that ran the study, oldest first."""
         with self._understanding("sessions"):
-            return [Session(*row[1:-1]) for row in self._rows("sessions", "ORDER BY id")]
-
-    def last_objective(self) -> str | None:
-        """What the last session evaluated."""
-        rows = self._rows("sessions", "ORDER BY id DESC LIMIT 1")
-        return str(rows[0][-1]) if rows else None
+            return [Session(*row[1:]) for row in self._rows("sessions", "ORDER BY id")]
 
     def _only_row(self, table: str) -> tuple[Any, ...]:
         """The row of a table that has one, without its id."""
@@ -269,7 +248,7 @@ class Database:
 
     def _trial(self, row: tuple[Any, ...]) -> Trial:
         with self._understanding("trials"):
-            id, generation, params, status, value, violation, constraints, failure, *rest = row[:-2]
+            id, generation, params, status, value, violation, constraints, failure, *rest = row[:-1]
             amounts = None
             if constraints is not None:
                 given = json.loads(constraints).items()
@@ -340,14 +319,14 @@ def _checksum(values: Sequence[Any]) -> int:
     return zlib.crc32(json.dumps(plain).encode("ascii"))
 
 
-def _trial_row(trial: Trial, process: str | None = None) -> tuple[Any, ...]:
+def _trial_row(trial: Trial) -> tuple[Any, ...]:
     row = {name: getattr(trial, name) for name in _COLUMNS}
     row["params"] = text = _json(trial.params)
     if trial.constraints is not None:
         row["constraints"] = _json({name: _written(c) for name, c in trial.constraints.items()})
     if trial.failure is not None:
         row["failure"] = trial.failure.name
-    return (*row.values(), process, _hash(text))
+    return (*row.values(), _hash(text))
 
 
 def _json(value: Any) -> str:

@@ -1,7 +1,5 @@
 """What Ctrl-C does to a study that is running."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Callable, Iterator

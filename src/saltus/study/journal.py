@@ -5,8 +5,6 @@ transaction of the `Database`. So a process that is killed at any moment leaves 
 search goes on.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import time
@@ -184,9 +182,8 @@ class Journal:
 
     def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
         """An evaluation is running: by which worker, and in which process, is on record from now on."""
-        trial = replace(self._trials[candidate.id], status="running", worker=worker, started=time.time())
-        self._database.put_running(trial, identity(process))
-        self._trials[trial.id] = trial
+        trial, who = self._trials[candidate.id], identity(process)
+        self._put(replace(trial, status="running", worker=worker, started=time.time(), process=who))
 
     def heard(self, candidate: Candidate, run: Run) -> None:
         """An evaluation is over: its outcome is on record from now on."""
@@ -214,12 +211,11 @@ class Journal:
     def close(self) -> None:
         """What was running is not any more: it is to be evaluated again."""
         self._database.put(reset(t) for t in self._trials.values() if t.status == "running")
-        self._trials = {i: reset(t) if t.status == "running" else t for i, t in self._trials.items()}
 
 
 def reset(trial: Trial) -> Trial:
     """A trial whose evaluation was ended before it gave anything."""
-    return replace(trial, status="asked", worker=None, started=None)
+    return replace(trial, status="asked", worker=None, started=None, process=None)
 
 
 def repeated(trial: Trial, same: Trial) -> Trial:
@@ -234,16 +230,11 @@ def with_run(trial: Trial, run: Run) -> Trial:
     failed = outcome.failure is not None
     if run.error is not None and not isinstance(run.error, EvaluationError):
         stderr = "\n".join(getattr(run.error, "__notes__", None) or traceback.format_exception(run.error))
-    about: dict[str, Any] = {}
-    if run.worker is not None:
-        about["worker"] = run.worker
-    if math.isfinite(run.started):
-        about.update(started=run.started, seconds=run.seconds)
-    if not failed and math.isfinite(outcome.value):
-        about["value"] = outcome.value + 0.0  # SQLite has no -0.0
+    known, timed = not failed and math.isfinite(outcome.value), math.isfinite(run.started)
     return replace(
         trial,
         status="failed" if failed else "done",
+        value=outcome.value + 0.0 if known else None,  # SQLite has no -0.0
         violation=0.0 if failed else outcome.violation,
         constraints=dict(outcome.constraints) or None,
         failure=outcome.failure,
@@ -251,7 +242,10 @@ def with_run(trial: Trial, run: Run) -> Trial:
         attempts=run.attempts,
         exit_code=run.exit_code,
         stderr=clean(stderr, LONGEST_STDERR_OF_SUCCESS if run.error is None else LONGEST_STDERR),
-        **about,
+        worker=trial.worker if run.worker is None else run.worker,
+        started=run.started if timed else trial.started,
+        seconds=run.seconds if timed else None,
+        process=None,
     )
 
 

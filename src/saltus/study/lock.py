@@ -5,8 +5,6 @@ however that ends, so there are no stale locks. The file says who holds it. A pr
 meanwhile, such as a worker of a process pool, does not share it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """What a study file says to evaluate: a command, or a Python function, and where it runs."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import os
@@ -18,7 +16,7 @@ from .._checks import did_you_mean
 from ..execution.command import Command, CommandWorker
 from ..execution.evaluation import MachineError, Objective
 from ..execution.evaluator import Evaluator
-from ..execution.worker_pool import WorkerPool, pooled
+from ..execution.local import WorkerPool, pooled
 from .errors import SettingsError
 from .settings import ObjectiveSettings, StudyFile
 

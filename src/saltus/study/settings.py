@@ -11,12 +11,11 @@ from typing import Any
 
 from .._checks import check_attempts, check_limits, check_seed, did_you_mean, worker_count
 from ..execution.command import OWN_NAMES, Command
-from ..optimizer import DEFAULT_STRATEGY
-from ..search import STRATEGIES, mirrored
+from ..search.settings import DEFAULT_STRATEGY, STRATEGIES, mirrored
 from ..space import Space
 from ..space.variables import Bool, Float, Int, Ordinal, Variable
 from ..strategy import default_population
-from .errors import SettingsError
+from .errors import SettingsError, blaming
 
 TYPES: dict[str, type[Variable]] = {"float": Float, "int": Int, "ordinal": Ordinal, "bool": Bool}
 KEEP = ("never", "failed", "always")
@@ -69,14 +68,12 @@ class StudyFile:
     @classmethod
     def read(cls, path: Path) -> StudyFile:
         """Read and check a file; a SettingsError says where it is wrong."""
-        try:
+        with blaming(f"{path}: ", SettingsError):
             tables = _tables(path)
             study = _study(tables.get("study", {}))
             space = _space(tables.get("space", {}))
             objective = _objective(tables["objective"], space) if "objective" in tables else None
-        except SettingsError as error:
-            raise SettingsError(f"{path}: {error}") from None
-        return cls(path, study, space, objective)
+            return cls(path, study, space, objective)
 
     @property
     def folder(self) -> Path:
@@ -126,13 +123,11 @@ def _tables(path: Path) -> dict[str, Any]:
 def _study(table: dict[str, Any]) -> StudySettings:
     settings = StudySettings(**_checked("study", table, StudySettings))
     budget = 1 if settings.budget is None else settings.budget
-    try:
+    with blaming("[study] "):
         check_limits(budget, settings.target, settings.max_seconds)
         check_attempts(settings.timeout, settings.retries)
         check_seed(settings.seed)
         worker_count(settings.workers)
-    except ValueError as error:
-        raise SettingsError(f"[study] {error}") from None
     _one_of("[study] strategy", settings.strategy, STRATEGIES)
     _one_of("[study] direction", settings.direction, ("minimize", "maximize"))
     return settings
@@ -166,10 +161,8 @@ def _variable(name: str, given: Any) -> Variable:
         raise _error(f"{where}: log", "must be true or false", options["log"])
     if not isinstance(options.get("values", []), list):
         raise _error(f"{where}: values", "must be a list of increasing numbers", options["values"])
-    try:
+    with blaming(f"{where}: ", (ValueError, TypeError, OverflowError)):
         variable = TYPES[kind](**options)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise SettingsError(f"{where}: {error}") from None
     if name in OWN_NAMES:
         raise SettingsError(f"{where}: this name means something else in commands; choose another")
     return variable

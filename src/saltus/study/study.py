@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -26,15 +26,16 @@ from ..execution.evaluator import Evaluator
 from ..execution.processes import end_leftover
 from ..execution.progress import Progress
 from ..minimize import default_budget, stopping
-from ..optimizer import DEFAULT_STRATEGY, Optimizer
+from ..optimizer import Optimizer
 from ..result import History, Result
+from ..search.settings import DEFAULT_STRATEGY
 from ..space import Space
 from .database import Database
 from .errors import RecordError, SettingsError, StudyError
 from .interrupts import interruptible
 from .journal import Journal, remember, reset
 from .lock import is_held, locked
-from .summary import Summary, history_rows, sign_of, summarise
+from .summary import Summary, history_rows, summarise
 from .trial import Head, Session, Snapshot, Trial
 
 PATIENCE = 10.0  # seconds that short work on a record waits for its turn
@@ -87,6 +88,14 @@ class Study:
             seed: a whole number; by default one is drawn, and recorded.
             noisy: if the objective gives another value each time, evaluate points that repeat again
                 instead of answering them from the record.
+
+        The study comes back. A file that holds something already is left as it is: a RecordError.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> gears = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> gears.head.name, gears.head.direction, gears.head.seed
+        ('gears', 'minimize', 3)
         """
         path = Path(path)
         if not (name is None or isinstance(name, str)):
@@ -95,10 +104,8 @@ class Study:
             raise TypeError(f"noisy must be True or False, got {noisy!r}")
         if direction not in ("minimize", "maximize"):
             raise ValueError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
-        if seed is None:
-            seed = int(np.random.SeedSequence().generate_state(1)[0])
         check_seed(seed)
-        seed = int(seed)
+        seed = int(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
         optimizer = Optimizer(
             space,
             strategy=strategy,
@@ -117,12 +124,17 @@ class Study:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Study:
-        """A study that exists; it may be running elsewhere, and can be looked at meanwhile."""
+        """A study that exists; it may be running elsewhere, and can be looked at meanwhile.
+
+        >>> Study.open("nowhere.db")
+        Traceback (most recent call last):
+        saltus.study.errors.RecordError: nowhere.db: there is no record
+        """
         return cls(Path(path))
 
     @property
     def maximize(self) -> bool:
-        """Whether larger is better."""
+        """Whether larger values are better, as `direction` said when the study was created."""
         return self.head.direction == "maximize"
 
     def optimize(
@@ -150,14 +162,23 @@ class Study:
             target, max_seconds, workers, executor, callback, progress: as for `minimize`. The results that
                 `callback` gets have no history.
 
-        The first Ctrl-C waits for running evaluations, the second ends them; the record is whole either way.
+        The result is that of the whole study. The first Ctrl-C waits for running evaluations, the second ends
+        them; the record is whole either way.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> study.optimize(lambda p: abs(p["teeth"] - 37), budget=10).nfev
+        10
+        >>> study.optimize(lambda p: abs(p["teeth"] - 37), budget=200, target=0).params  # it goes on
+        {'teeth': 37}
         """
         if not callable(fun):
             raise TypeError(f"fun must be callable, got {type(fun).__name__}")
         check_attempts(timeout, retries)
-        where = evaluating(fun, workers, executor, timeout, retries)
+        count = worker_count(workers)
+        where = evaluating(fun, count, executor, timeout, retries)
         name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
-        count = 1 if executor is not None else worker_count(workers)
         limits = Limits(default_budget(self.space) if budget is None else budget, target, max_seconds)
         bar = Progress(int(limits.budget)) if progress else None
         return self.run(where, f"python {name}", limits, workers=count, callback=callback, bar=bar)
@@ -183,12 +204,20 @@ class Study:
             callback: as for `optimize`.
             bar: is told about every evaluation.
             say: is called with a line for the user where something unusual happens.
+
+        The result is that of the whole study, as for `optimize`.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> here = evaluating(lambda p: abs(p["teeth"] - 37), workers=1, executor=None)
+        >>> study.run(here, "python distance", Limits(budget=10), workers=1).stop.value
+        'The budget of evaluations was used up.'
         """
         with ExitStack() as stack:
             database, optimizer = stack.enter_context(self._writing())
-            if bar is not None:
-                stack.enter_context(bar)
-            for line in _tidy(database, optimizer):
+            stack.enter_context(bar or nullcontext())
+            for line in _tidy(database, optimizer, objective):
                 say(line)
             journal = Journal(database, optimizer)
             driver = Driver(optimizer, journal, limits, maximize=self.maximize, on_error="infeasible")
@@ -198,18 +227,21 @@ class Study:
             evaluator = stack.enter_context(where)
             with (
                 interruptible(driver, evaluator, say),
-                _session(database, journal, workers, objective) as ended,
+                _session(database, journal, workers, objective) as session,
             ):
                 watched = stopping(callback, lambda _: driver.result(None, History()))
                 stop = driver.run(evaluator, watched, bar)
-                ended(stop.name)
+                session.stop = stop.name
             return driver.result(stop, History(list(history_rows(self.head.direction, database.trials()))))
 
     def ask(self, count: int | None = None) -> list[Trial]:
         """The next trials to evaluate by hand: the rest of the generation, or so many.
 
         If all are out, the list is empty: `tell` what is missing first. Points that the record can answer are
-        not asked.
+        not asked: here, and not by the loop of a driver, since that waits for what it asks.
+
+        Args:
+            count: how many at most; None is what is left of the generation, or all of the next one.
 
         >>> import tempfile
         >>> from saltus import Int, Space
@@ -224,11 +256,10 @@ class Study:
         with self._writing(PATIENCE) as (database, optimizer):
             journal = Journal(database, optimizer)
             out: list[Trial] = []
-            sign = sign_of(self.head.direction)
+            driver = Driver(optimizer, journal, Limits(budget=1), maximize=self.maximize)  # only to tell
             while count is None or len(out) < count:
                 for candidate in filter(journal.knows, optimizer.pending):
-                    result = journal.answer(candidate).result
-                    optimizer.tell(candidate, sign * result.value, result.violation)
+                    driver.tell(candidate, journal.answer(candidate))
                 if journal.stop is not None and not optimizer.pending:
                     break
                 new = optimizer.ask(None if count is None else count - len(out))
@@ -253,6 +284,15 @@ class Study:
             value: what was measured.
             constraints: those above 0 are violated: a dict by name, a list, or a single number.
             failed: the reason why there is no value.
+
+        The trial comes back as it is on record now.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/lab.db", Space({"k": Int(0, 20)}), seed=1)
+        >>> first, second = study.ask(2)
+        >>> study.tell(second.id, failed="the sample broke").status, study.tell(first.id, 2.5).value
+        ('failed', 2.5)
         """
         if (value is None) == (failed is None):
             raise ValueError("tell takes a value, or failed= and a reason: exactly one of them")
@@ -276,22 +316,41 @@ class Study:
         return self.summary().best
 
     def trials(self) -> Iterator[Trial]:
-        """All trials in the order asked, one at a time."""
+        """All trials in the order asked, one at a time: a long record does not fill the memory.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
+        >>> min(trial.value for trial in study.trials() if trial.status == "done") == result.fun
+        True
+        """
         with self._reading() as database:
             yield from database.trials()
 
     def snapshots(self) -> Iterator[Snapshot]:
-        """Where the search was looking, generation by generation."""
+        """Where the search was looking, generation by generation.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
+        >>> next(study.snapshots()).mean  # the first one: the middle of the range
+        (36.0,)
+        """
         with self._reading() as database:
             yield from database.snapshots()
 
-    def last_objective(self) -> str | None:
-        """What the last session evaluated, as a phrase."""
-        with self._reading() as database:
-            return database.last_objective()
-
     def summary(self) -> Summary:
-        """The state of the study, from its whole record."""
+        """The state of the study, from its whole record.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> waiting = study.ask(2)
+        >>> study.summary().evaluations, [trial.id for trial in study.summary().unfinished]
+        (0, [0, 1])
+        """
         with self._reading() as database:
             parts = database.trials(), database.snapshots(), database.sessions()
             return summarise(self.head, *parts, running=is_held(self.path))
@@ -319,32 +378,32 @@ class Study:
 
 
 @contextmanager
-def _session(
-    database: Database, journal: Journal, workers: int, objective: str
-) -> Iterator[Callable[[str], None]]:
-    """On record as long as it lasts; what is given to it is why it ended."""
-    session = Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None)
-    number = database.begin_session(session, objective)
-    reasons: list[str] = []
+def _session(database: Database, journal: Journal, workers: int, objective: str) -> Iterator[Session]:
+    """On record from its beginning to its end; `stop` is the caller's to set, unless an error ends it."""
+    number = len(database.sessions())
+    session = Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None, objective)
+    database.put_session(number, session)
     try:
-        yield reasons.append
+        yield session
     except BaseException as error:
-        reasons.append(f"{type(error).__name__}: {error}")
+        session.stop = f"{type(error).__name__}: {error}"
         raise
     finally:
         with suppress(RecordError):  # that it cannot be written is known by then
             journal.close()
-            database.end_session(number, time.time(), reasons[0])
+            session.ended = time.time()
+            database.put_session(number, session)
 
 
-def _tidy(database: Database, optimizer: Optimizer) -> list[str]:
-    """End and take back what a session that died left running; say what was done."""
+def _tidy(database: Database, optimizer: Optimizer, objective: str) -> Iterator[str]:
+    """End and take back what a session that died left running; say what was done, and what is new."""
+    for session in database.sessions()[-1:]:
+        if session.objective != objective:
+            yield f"note: the objective was {session.objective} before; values on record are kept"
     left = [t for c in optimizer.pending if (t := database.trial(c.id)).status == "running"]
-    ended = [trial.id for trial in left if end_leftover(database.process(trial.id))]
-    lines = []
+    ended = [trial.id for trial in left if end_leftover(trial.process)]
     if left:
         database.put(map(reset, left))
-        lines.append(f"the last session died with {len(left)} evaluations running; they are done again")
+        yield f"the last session died with {len(left)} evaluations running; they are done again"
     if ended:
-        lines.append(f"ended what it had left running: trials {', '.join(map(str, ended))}")
-    return lines
+        yield f"ended what it had left running: trials {', '.join(map(str, ended))}"

@@ -1,7 +1,5 @@
 """The state of a study at a glance."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter
@@ -44,11 +42,7 @@ class Summary(Head):
 
 
 def summarise(
-    head: Head,
-    trials: Iterable[Trial],
-    snapshots: Iterable[Snapshot],
-    sessions: list[Session],
-    running: bool,
+    head: Head, trials: Iterable[Trial], snapshots: Iterable[Snapshot], sessions: list[Session], running: bool
 ) -> Summary:
     """The state of a study, from one pass through what is on record.
 
@@ -59,33 +53,29 @@ def summarise(
         running: whether the last of them still does.
     """
     best: Trial | None = None
-    last_failure: Trial | None = None
     reasons: Counter[str] = Counter()
     counts: Counter[str] = Counter()
+    last: dict[str, Trial] = {}  # of each status
     unfinished: list[Trial] = []
-    restarts = generations = 0
     key = ranking(head.direction)
     for trial in trials:
         counts[trial.status] += 1
-        generations = trial.generation + 1
+        last[trial.status] = trial
         if trial.status == "failed":
             reasons[trial.reason or "unknown"] += 1
-            last_failure = trial
         elif trial.status == "done":
             best = trial if best is None else min(best, trial, key=key)
         elif trial.status in ("asked", "running") and trial.repeats is None:
             unfinished.append(trial)
-    for snapshot in snapshots:
-        restarts = snapshot.restarts
     return Summary(
         **head.as_dict(),
         best=best,
         evaluations=counts["done"] + counts["failed"],
         failures=dict(reasons.most_common()),
-        last_failure=last_failure,
+        last_failure=last.get("failed"),
         repeated=counts["repeated"],
-        generations=generations,
-        restarts=restarts,
+        generations=max((trial.generation + 1 for trial in last.values()), default=0),
+        restarts=max((snapshot.restarts for snapshot in snapshots), default=0),
         unfinished=unfinished,
         sessions=sessions,
         running=running,

@@ -1,7 +1,5 @@
 """What a record holds, row by row."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -53,6 +51,10 @@ class Trial:
         worker: which worker evaluated it, from 0.
         started: when the evaluation began, in seconds since 1970.
         seconds: how long it took, all attempts together.
+        process: the process that evaluates it, while it is running (see `processes.identity`).
+
+    >>> Trial(3, 0, {"teeth": 37}, "done", value=0.5, constraints={"heat": -1.0}).feasible
+    True
     """
 
     id: int
@@ -71,6 +73,7 @@ class Trial:
     worker: int | None = None
     started: float | None = None
     seconds: float | None = None
+    process: str | None = None
 
     @property
     def evaluated(self) -> bool:
@@ -102,9 +105,9 @@ class Snapshot:
     sd: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Session:
-    """One process that ran the study: from when to when, and where.
+    """One process that ran the study: from when to when, where, and what it evaluated.
 
     `stop` is the name of a `Stop`, or the error that ended it; None: it was killed, or runs.
     """
@@ -115,6 +118,7 @@ class Session:
     pid: int
     workers: int
     stop: str | None
+    objective: str
 
     @property
     def why(self) -> str | None:

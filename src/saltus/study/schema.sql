@@ -1,9 +1,4 @@
-"""The tables of a record (docs/record.md); a change of them is a new VERSION."""
-
-APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
-VERSION = 2  # 1 was that of Saltus 0.1: constraints without names, no kind of failure
-
-SCHEMA = """
+-- The tables of a record (docs/record.md); a change of them is a new version of the schema (database.py).
 CREATE TABLE study (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     name TEXT NOT NULL,
@@ -65,4 +60,3 @@ CREATE TABLE sessions (
     objective TEXT NOT NULL,    -- what was evaluated
     checksum INTEGER NOT NULL
 );
-"""

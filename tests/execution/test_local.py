@@ -1,16 +1,17 @@
-"""A pool hands candidates to free workers; here to workers that are no processes."""
+"""Evaluations in this process, and a pool that hands candidates to free workers (here: no processes)."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import CancelledError
 from contextlib import closing
+from typing import Any
 
 import pytest
 
 from saltus.execution.evaluation import Answer, Ended, EvaluationError, MachineError, checked_outcome
-from saltus.execution.worker_pool import WorkerPool
+from saltus.execution.evaluator import Started
+from saltus.execution.local import InProcess, WorkerPool
 from saltus.order import Failure
 from saltus.result import Candidate
 
@@ -22,8 +23,9 @@ class Scripted:
         self.script, self.ended, self.begun = list(script), threading.Event(), threading.Event()
         self.wait = wait
 
-    def evaluate(self, candidate: Candidate, begun: Callable[[int], None]) -> Answer:
-        begun(4711)
+    def evaluate(self, candidate: Candidate, begun: Started) -> Answer:
+        if begun is not None:
+            begun(4711)
         self.begun.set()
         if self.wait:
             self.ended.wait(30)
@@ -84,3 +86,28 @@ def test_closing_ends_what_runs_and_takes_back_the_rest() -> None:
         running.result()
     with pytest.raises(CancelledError):
         waiting.result()
+
+
+def test_it_is_evaluated_once_when_its_result_is_wanted() -> None:
+    calls: list[Any] = []
+
+    def fun(p: dict[str, Any]) -> float:
+        calls.append(p)
+        return float(p["x"] * 2)
+
+    begun: list[Any] = []
+    candidate = Candidate(0, {"x": 3})
+    job = InProcess(fun).submit(candidate, lambda *who: begun.append(who))
+    assert (calls, begun) == ([], [])
+    assert job.result().outcome.value == 6.0
+    assert job.result() is job.result()
+    assert begun == [(0, None)]
+    assert len(calls) == 1
+    assert calls[0] is not candidate.params  # it may write into what it gets
+
+
+def test_to_end_it_is_to_interrupt_it() -> None:
+    evaluator = InProcess(lambda p: evaluator.end())
+    evaluator.end()  # nothing runs
+    with pytest.raises(KeyboardInterrupt):
+        evaluator.submit(Candidate(0, {}), lambda *_: None).result()

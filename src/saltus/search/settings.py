@@ -1,0 +1,67 @@
+"""Settings of a search: what it was asked to be, checked once, and known to all of its phases."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._checks import did_you_mean
+from ..strategy import STRATEGIES as SINGLE
+from ..strategy import default_population
+
+DEFAULT_STRATEGY = "saltus"
+STRATEGIES = (DEFAULT_STRATEGY, *SINGLE)
+# what can be left out of the default, to see what it is worth (`experiments.ablation`)
+OPTIONAL = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
+
+
+class Settings(NamedTuple):
+    """What a search was asked to be; `Optimizer` explains the arguments.
+
+    >>> Settings.checked(5, "saltus", without=["scan"]).population
+    8
+    """
+
+    strategy: str
+    population: int
+    margin: float | None = None
+    exact: bool = False
+    without: frozenset[str] = frozenset()
+
+    @classmethod
+    def checked(
+        cls,
+        N: int,
+        strategy: Any,
+        population: Any = None,
+        margin: Any = None,
+        exact: bool = False,
+        without: Collection[str] = (),
+    ) -> Settings:
+        """The settings for N variables, or a ValueError that says what was expected instead."""
+        even = mirrored(strategy)
+        population = default_population(N) if population is None else population
+        whole = isinstance(population, int | np.integer) and not isinstance(population, bool)
+        if not whole or population < 4 or (even and population % 2):
+            rule = "even and at least 4" if even else "at least 4"
+            near = max(4, population + population % 2) if whole else "a whole number"
+            raise ValueError(f"population must be {rule}, got {population!r}; try {near}")
+        number = isinstance(margin, int | float | np.floating)
+        if margin is not None and not (number and 0 < margin < 0.5):
+            raise ValueError(f"margin must be a probability between 0 and 0.5, got {margin!r}")
+        known = OPTIONAL if strategy == DEFAULT_STRATEGY else ()
+        parts = frozenset([without] if isinstance(without, str) else without)
+        for name in parts - set(known):
+            which = ", ".join(map(repr, known)) or f"nothing of {strategy!r}"
+            raise ValueError(f"without takes {which}; got {name!r}{did_you_mean(name, known)}")
+        return cls(strategy, int(population), None if margin is None else float(margin), exact, parts)
+
+
+def mirrored(strategy: Any) -> bool:
+    """Whether its population must be even; if there is no such strategy, a ValueError that lists them."""
+    if not isinstance(strategy, str) or strategy not in STRATEGIES:
+        hint = did_you_mean(strategy, STRATEGIES)
+        raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}{hint}")
+    return strategy == DEFAULT_STRATEGY or SINGLE[strategy].mirrored
