@@ -85,6 +85,11 @@ def test_which_tests_reach_it(found: list[Mutant]) -> None:
     assert reach.at_import(by_change["`LIMIT = 3` -> `LIMIT = 4`"])
     with_its_own = reach._replace(seconds={"tests/test_m.py::c": 1.0, "tests/test_n.py::d": 1.0})
     assert with_its_own.tests(by_change["`LIMIT = 3` -> `LIMIT = 4`"]) == ["tests/test_m.py::c"]
+    package = by_change["`LIMIT = 3` -> `LIMIT = 4`"]._replace(file="p/__init__.py")
+    with_its_own = Reach(
+        {"p/__init__.py": {9: [""]}}, {"tests/p/test_init.py::c": 1.0, "tests/test_m.py::d": 1.0}
+    )
+    assert with_its_own.tests(package) == ["tests/p/test_init.py::c"]
 
 
 def test_survivors_are_compared_with_the_list(

@@ -60,7 +60,7 @@ class Reach(NamedTuple):
         here = {test for line in mutant.lines for test in lines.get(line, ())}
         if here == {""}:
             here = {test for tests in lines.values() for test in tests}
-            name = f"test_{Path(mutant.file).name}::"
+            name = f"/test_{Path(mutant.file).stem.strip('_')}.py::"  # of a package: test_init.py
             here |= {test for test in self.seconds if name in test}
         return sorted(here & self.seconds.keys())
 
