@@ -13,10 +13,12 @@ from tests.mutation.running import Functions, Reach, exchanges
 
 TEXT = '''"""A docstring: no mutant."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = ["f"]
+__all__ += ["C"]
 Alias = dict[str, Any]
+T = TypeVar("T")
 LIMIT = 3
 
 
@@ -48,9 +50,12 @@ def test_the_changes_of_a_file(found: list[Mutant]) -> None:
         ("f", "`if x < 0:` -> `if x <= 0:`"),
         ("f", "`return x + 1` -> `return x - 1`"),
     }
-    assert not any("no mutant" in m.change or "Alias" in m.change or "__all__" in m.change for m in found)
+    assert not any(
+        "no mutant" in m.change or "Alias" in m.change or "__all__" in m.change or "TypeVar" in m.change
+        for m in found
+    )
     assert len({m.id for m in found}) == len(found)
-    assert {m.change: m.lines for m in found}["`return x + 1` -> `return x - 1`"] == range(19, 20)
+    assert {m.change: m.lines for m in found}["`return x + 1` -> `return x - 1`"] == range(21, 22)
 
 
 def test_the_code_of_a_function_is_exchanged(found: list[Mutant], tmp_path: Path) -> None:
@@ -74,10 +79,17 @@ def test_the_code_of_a_function_is_exchanged(found: list[Mutant], tmp_path: Path
 
 def test_which_tests_reach_it(found: list[Mutant]) -> None:
     by_change = {m.change: m for m in found}
-    reach = Reach({"m.py": {7: [""], 17: ["a", "b"], 19: ["a", "gone"]}}, {"a": 1.0, "b": 2.0})
+    reach = Reach({"m.py": {9: [""], 19: ["a", "b"], 21: ["a", "gone"]}}, {"a": 1.0, "b": 2.0})
     assert reach.tests(by_change["`return x + 1` -> `return x - 1`"]) == ["a"]
     assert reach.tests(by_change["`LIMIT = 3` -> `LIMIT = 4`"]) == ["a", "b"]
     assert reach.at_import(by_change["`LIMIT = 3` -> `LIMIT = 4`"])
+    with_its_own = reach._replace(seconds={"tests/test_m.py::c": 1.0, "tests/test_n.py::d": 1.0})
+    assert with_its_own.tests(by_change["`LIMIT = 3` -> `LIMIT = 4`"]) == ["tests/test_m.py::c"]
+    package = by_change["`LIMIT = 3` -> `LIMIT = 4`"]._replace(file="p/__init__.py")
+    with_its_own = Reach(
+        {"p/__init__.py": {9: [""]}}, {"tests/p/test_init.py::c": 1.0, "tests/test_m.py::d": 1.0}
+    )
+    assert with_its_own.tests(package) == ["tests/p/test_init.py::c"]
 
 
 def test_survivors_are_compared_with_the_list(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -135,3 +136,8 @@ def test_an_outcome_by_default() -> None:
 
 def test_the_sign_of_maximize() -> None:
     assert (sign(False), sign(True)) == (1.0, -1.0)
+
+
+@pytest.mark.parametrize("failure", Failure)
+def test_every_failure_says_why_in_words_that_follow_a_colon(failure: Failure) -> None:
+    assert re.fullmatch(r"[a-z]+( [a-z]+)+", failure.value)

@@ -12,8 +12,9 @@ import signal
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import _lru_cache_wrapper
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
@@ -51,16 +52,51 @@ class Reach(NamedTuple):
     seconds: dict[str, float]
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Those that reach a mutant's lines; for lines of the import, those that reach its file."""
+        """Those that reach a mutant's lines; for lines of the import, those that reach its file.
+
+        And those of the file of tests that has its name: they may look at nothing but constants.
+        """
         lines = self.lines.get(mutant.file, {})
         here = {test for line in mutant.lines for test in lines.get(line, ())}
         if here == {""}:
             here = {test for tests in lines.values() for test in tests}
+            name = f"/test_{Path(mutant.file).stem.strip('_')}.py::"  # of a package: test_init.py
+            here |= {test for test in self.seconds if name in test}
         return sorted(here & self.seconds.keys())
+
+    def of(self, file: str) -> Reach:
+        """What the tests of one file reach, and what is executed at import."""
+        lines = {
+            path: {
+                n: kept
+                for n, tests in of.items()
+                if (kept := [t for t in tests if in_file(t, file) or not t])
+            }
+            for path, of in self.lines.items()
+        }
+        return Reach(lines, {test: s for test, s in self.seconds.items() if in_file(test, file)})
+
+    @staticmethod
+    def joined(parts: Sequence[Reach]) -> Reach:
+        """What the tests of several files reach."""
+        lines: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+        for part in parts:
+            for path, of in part.lines.items():
+                for n, tests in of.items():
+                    lines[path][n] += [test for test in tests if test or "" not in lines[path][n]]
+        return Reach(
+            {path: dict(of) for path, of in lines.items()},
+            {test: s for part in parts for test, s in part.seconds.items()},
+        )
 
     def at_import(self, mutant: Mutant) -> bool:
         """Whether its lines are executed before any test."""
         return any("" in self.lines.get(mutant.file, {}).get(line, ()) for line in mutant.lines)
+
+
+def in_file(test: str, file: str) -> bool:
+    """Whether a test, by its id, is one of this file's."""
+    return test.partition("::")[0] == file
 
 
 class Watch:
@@ -70,9 +106,17 @@ class Watch:
         self.measured = measured
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
+        self.caches: list[_lru_cache_wrapper[Any]] = []
+
+    def pytest_collection_finish(self) -> None:
+        # what is remembered from one test to the next would hide what the next one reaches
+        self.caches = [c for c in gc.get_objects() if isinstance(c, _lru_cache_wrapper)]
+        self.caches = [c for c in self.caches if c.__module__.partition(".")[0] == "saltus"]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        for remembered in self.caches:
+            remembered.cache_clear()
         self.measured.switch_context(item.nodeid)
         try:
             return (yield)
@@ -180,10 +224,21 @@ class Foreman:
     """A plugin: when all tests are collected, tries all mutants on forks of the process."""
 
     def __init__(
-        self, mutants: list[Mutant], reach: Reach, jobs: int, limit: float, results: Path, state: str
+        self,
+        mutants: list[Mutant],
+        reach: Reach,
+        jobs: int,
+        limit: float,
+        results: Path,
+        state: str,
+        endured: Mapping[str, Collection[str]],
     ) -> None:
-        """`limit` is for the tests of one mutant, in seconds; results are appended to a file."""
+        """`limit` is for the tests of one mutant, in seconds; results are appended to a file.
+
+        `endured` are files of tests, by the id of a mutant, that it has survived before.
+        """
         self.mutants, self.reach, self.jobs, self.limit, self.results = mutants, reach, jobs, limit, results
+        self.endured = endured
         self.kills: dict[str, Counter[str]] = defaultdict(Counter)
         self.running: dict[int, tuple[Mutant, int, float, bool]] = {}
         self.started, self.state = time.monotonic(), state
@@ -201,7 +256,8 @@ class Foreman:
             for mutant in self.mutants:
                 tests = self.chosen(mutant)
                 if not tests:
-                    self.note(mutant, "unreached", "", 0.0, False)
+                    fate = "survived" if self.reach.tests(mutant) else "unreached"
+                    self.note(mutant, fate, "", 0.0, False)
                     continue
                 change = None if self.reach.at_import(mutant) else exchanges(mutant, functions)
                 self.begin(mutant, [items[test] for test in tests], change)
@@ -215,11 +271,14 @@ class Foreman:
         return True
 
     def chosen(self, mutant: Mutant) -> list[str]:
-        """The tests that reach it: those that killed in this file, then the fast ones, within the limit."""
+        """The tests that reach it, within the limit: its own, those that have killed here, the fast ones."""
         kills, seconds = self.kills[mutant.file], self.reach.seconds
+        endured = self.endured.get(mutant.id, ())
+        left = [test for test in self.reach.tests(mutant) if test.partition("::")[0] not in endured]
         tests: list[str] = []
         total = 0.0
-        for test in sorted(self.reach.tests(mutant), key=lambda t: (-kills[t], seconds[t])):
+        name = f"test_{Path(mutant.file).name}::"  # its own tests come first
+        for test in sorted(left, key=lambda t: (name not in t, -kills[t], seconds[t])):
             total += seconds[test]
             if tests and total > self.limit:
                 break
@@ -261,7 +320,7 @@ class Foreman:
     def note(self, mutant: Mutant, fate: str, killer: str, seconds: float, own: bool) -> None:
         """Write it down, and say how it goes."""
         row = {"id": mutant.id, "fate": fate, "by": killer, "seconds": round(seconds, 2), "tests": self.state}
-        row["imported"] = own
+        row |= {"imported": own, "limit": self.limit}
         with self.results.open("a") as file:
             file.write(json.dumps(row) + "\n")
         self.done += 1

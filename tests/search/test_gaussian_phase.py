@@ -164,3 +164,23 @@ def test_zero_violations_are_none(phase_of: Callable[[], MixedRun | Polish]) -> 
         phase.observe(Results(points, values, np.zeros(len(values)) if zeros else None))
         assert phase.price == 0.0
     np.testing.assert_array_equal(one.gaussian.state.m, other.gaussian.state.m)
+
+
+@pytest.mark.parametrize(("largest", "diverged"), [(0.99e10, False), (1e10, True), (math.nan, True)])
+def test_the_bound_is_ten_billion_first_standard_deviations(largest: float, diverged: bool) -> None:
+    phase = mixed_run()
+    gaussian: Any = phase.gaussian
+    gaussian.state = gaussian.state._replace(sd=np.array([1.0, largest, 1.0]))
+    assert phase.diverged == diverged
+
+
+def test_values_near_the_end_of_all_numbers_have_a_price_or_none_but_are_no_error() -> None:
+    phase = mixed_run()
+    phase.draw(np.random.default_rng(1))
+    points = phase.propose()
+    values, violations = np.array([-1.7e308, 1.7e308] * 4), np.array([1.0, 0.0] * 4)
+    phase.observe(Results(points, values, violations))
+    assert phase.best.violation == 0.0
+    phase = mixed_run()
+    generation(phase, 0.5, 1.7e308, amount=1.7e308)  # their sum is not a number any more
+    assert phase.price == 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_every_phase_is_saved_and_restored_in_the_middle_of_a_batch(fun: Callabl
 class Walk(Phase):
     """The simplest phase: one point, until it is told."""
 
-    saved = ("best", "done")
+    saved: ClassVar[tuple[str, ...]] = ("best", "done")
 
     def __init__(self, domain: Domain) -> None:
         self.domain, self.best, self.done = domain, domain.nowhere(), False
@@ -107,3 +107,20 @@ def test_every_phase_lists_what_it_saves(name: str) -> None:
     first, again = (Optimizer.restore(optimizer.state()).ask() for _ in range(2))
     assert first == again
     assert {"best", "done"} <= set(PHASES[name].saved)
+
+
+class Aimed(Walk):
+    """The same with a goal."""
+
+    saved = ("goal", "best", "done")
+    goal: Any = None
+
+
+def test_the_goal_of_a_phase_is_none_or_a_key() -> None:
+    domain = domain_of(MIXED)
+    state = _serialize.unpack(json.loads(json.dumps(_serialize.pack(Aimed(domain).state()))))
+    assert Aimed.restored(domain, state).goal is None
+    assert Aimed.restored(domain, state | {"goal": [0.5, 3.0]}).goal == (0.5, 3.0)
+    for bad in ("far", [1.0], [1.0, 2.0, 3.0]):
+        with pytest.raises(ValueError, match="state: goal must"):
+            Aimed.restored(domain, state | {"goal": bad})

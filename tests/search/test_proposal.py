@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from saltus import Float, Int, Space, order
-from saltus.search.proposal import FOREIGN, LONE, Late, Proposals, Results
+from saltus.search.proposal import FOREIGN, LONE, Domain, Late, Proposals, Results
+from saltus.search.settings import Settings
 
 from .playing import domain_of
 
@@ -87,3 +90,27 @@ def test_nowhere_is_worse_than_anything() -> None:
     nowhere = DOMAIN.nowhere()
     assert (nowhere.x.shape, nowhere.plateaus.shape) == ((4,), (2,))
     assert nowhere.key == order.WORST > order.key(1e308, 1e308)
+
+
+def test_the_first_pair_of_all_has_the_number_0_and_late_lone_points_are_not_the_own() -> None:
+    own = Results(Proposals(np.arange(2.0)[:, None], np.empty((2, 0))), np.arange(2.0), None)
+    late = Results(Proposals(np.arange(10.0, 13.0)[:, None], np.empty((3, 0))), np.arange(10.0, 13.0), None)
+    pairs = np.array([0, LONE, LONE, 0, FOREIGN])
+    everything, origins = own._replace(late=Late(late, pairs, np.random.default_rng(1))).arranged()
+    assert everything.values.tolist() == [0.0, 11.0, 1.0, 10.0, 12.0]
+    assert origins == (1, 1, 1)
+
+
+def test_a_domain_is_told_by_its_coordinates_and_settings_and_not_by_its_memory() -> None:
+    same = Domain(
+        DOMAIN.N, DOMAIN.n_continuous, DOMAIN.lattice, DOMAIN.low, DOMAIN.high, Settings(*DOMAIN.settings)
+    )
+    assert same == DOMAIN
+    assert same.memory is not DOMAIN.memory
+    assert (len(same.memory), same.memory.x.shape) == (0, (0, 0))
+    assert "memory" not in repr(same)
+    assert replace(DOMAIN, settings=DOMAIN.settings._replace(exact=True)) != DOMAIN
+    with pytest.raises(TypeError):
+        Domain(  # type: ignore[call-arg]  # settings have no default
+            DOMAIN.N, DOMAIN.n_continuous, DOMAIN.lattice, DOMAIN.low, DOMAIN.high
+        )

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from saltus import Bool, Float, Int, Optimizer, Ordinal, Space, Stop, minimize
+from saltus import Bool, Float, Int, Optimizer, Ordinal, Space, Stop, _serialize, minimize
 from saltus._typing import FloatArray
+from saltus.search.coordinate_scan import CoordinateScan
+from saltus.search.mixed_run import MixedRun
+from saltus.search.newton import Newton
+from saltus.search.proposal import Evaluated, Results
+from saltus.search.restarts import KINDS, Saltus
+from saltus.search.settings import Settings
+from saltus.space.encoding import Encoding
 
-from .playing import ALL_KINDS, stiff
+from .playing import ALL_KINDS, domain_of, stiff
 
 SPACES = {
     "no continuous variables": Space([Int(-3, 12), Bool(), Bool(), Ordinal([0.0, 1.0, 10.0])]),
@@ -189,3 +197,315 @@ def test_a_point_of_another_that_is_better_becomes_the_incumbent() -> None:
         if optimizer.restarts == 0:
             optimizer.tell(candidates, [float((c.params**2).sum()) for c in candidates])
     np.testing.assert_allclose(optimizer.mean, [4.0, -4.0, 9.0], atol=1e-9)
+
+
+DOMAIN = domain_of(Space([Float(-5, 5), Float(-5, 5), Int(-10, 10)]))
+
+
+def search(without: Collection[str] = ()) -> Saltus:
+    settings = Settings.checked(3, "saltus", 8, without=without)
+    return Saltus(replace(DOMAIN, settings=settings), np.zeros(3))
+
+
+def point(value: float, violation: float = 0.0, plateau: float = 3.0) -> Evaluated:
+    x = DOMAIN.proposals(np.array([[0.5, -0.5]]), np.array([[plateau]])).x[0]
+    return Evaluated(x, np.array([plateau]), violation, value)
+
+
+def ended(saltus: Saltus, best: Evaluated, seed: int = 1, spent: tuple[int, int, int] | None = None) -> str:
+    """Let the descent end there; the kind of the next one."""
+    saltus.descent.phase.best = best
+    saltus.descent.covariance = np.eye(2)
+    if spent is not None:
+        saltus.spent = dict(zip(("small", "large", "local"), spent, strict=True))
+    saltus.restart(np.random.default_rng(seed))
+    return saltus.kind
+
+
+@pytest.mark.parametrize(("failures", "share"), [(0, 0.4), (5, 0.6), (10, 0.8)])
+def test_global_runs_get_their_share_and_more_with_every_local_run_that_fails(
+    failures: int, share: float
+) -> None:
+    for spent, kind in ((int(1000 * share), "large"), (int(1000 * share) + 1, "local")):
+        saltus = search()
+        saltus.failures = failures
+        assert ended(saltus, point(1.0), spent=(spent // 2, spent - spent // 2, 1000)) in (
+            kind,
+            kind.replace("large", "small"),
+        )
+
+
+def test_of_global_runs_the_kind_that_has_had_less_is_next_and_larger_ones_double() -> None:
+    saltus = search()
+    assert (saltus.kind, saltus.population, saltus.restarts, saltus.phases) == ("small", 8, 0, 1)
+    for spent, kind, population in (((9, 10), "small", 8), ((10, 10), "large", 16), ((11, 10), "large", 32)):
+        assert ended(saltus, point(1.0), spent=(*spent, 10**6)) == kind
+        assert saltus.population == population == len(drawn(saltus))
+    assert ended(saltus, point(1.0), spent=(1, 2, 10**6)) == "small"
+    assert (saltus.population, saltus.restarts, saltus.phases) == (8, 4, 5)
+
+
+def drawn(saltus: Saltus) -> FloatArray:
+    saltus.phase.draw(np.random.default_rng(1))
+    return saltus.phase.propose().x
+
+
+def test_global_runs_begin_in_the_inner_part_of_the_ranges() -> None:
+    shares = []
+    for seed in range(200):
+        saltus = search()
+        ended(saltus, point(1.0), seed, (0, 0, 10**6))
+        m, sd = saltus.phase.where()
+        np.testing.assert_array_equal(sd, 1.0)
+        shares.append((m - DOMAIN.low) / DOMAIN.span)
+    assert 0.2 <= np.min(shares) < 0.22
+    assert 0.78 < np.max(shares) <= 0.8
+
+
+def local(seed: int) -> tuple[FloatArray, FloatArray]:
+    """Where a local run begins."""
+    saltus = search(without=["scan"])
+    assert ended(saltus, point(1.0), seed, (10**6, 0, 0)) == "local"
+    return saltus.phase.where()
+
+
+def test_local_runs_begin_at_the_incumbent_with_small_steps() -> None:
+    """A hundredth to a tenth of each range; of integers three tenths of a value to a whole one."""
+    shares, cells = [], []
+    for seed in range(200):
+        m, sd = local(seed)
+        np.testing.assert_allclose(m, point(1.0).x)
+        share = sd[:2] / DOMAIN.span[:2]
+        assert share[0] == pytest.approx(share[1])
+        shares.append(share[0])
+        cells.append(sd[2] / (DOMAIN.span[2] / 21))
+    assert 0.01 <= min(shares) < 0.0105
+    assert 0.095 < max(shares) <= 0.1
+    assert np.median(shares) == pytest.approx(math.sqrt(0.01 * 0.1), rel=0.2)  # evenly in logarithms
+    assert 0.3 <= min(cells) < 0.32
+    assert 0.95 < max(cells) <= 1.0
+    assert np.median(cells) == pytest.approx(math.sqrt(0.3), rel=0.2)
+
+
+def test_an_integer_of_many_values_steps_by_a_tenth_of_what_a_continuous_variable_does() -> None:
+    domain = domain_of(Space([Float(-5, 5), Int(0, 10**6)]), without=["scan", "global runs"])
+    saltus = Saltus(domain, np.zeros(2))
+    x = domain.proposals(np.zeros((1, 1)), np.array([[5.0]])).x[0]
+    saltus.descent.phase.best = Evaluated(x, np.array([5.0]), 0.0, 1.0)
+    saltus.restart(np.random.default_rng(1))
+    sd = saltus.phase.where()[1] / domain.span
+    assert sd[1] == pytest.approx(0.1 * sd[0])
+
+
+def test_a_local_run_has_the_incumbent_as_its_goal_and_a_global_one_has_none() -> None:
+    saltus = search(without=["scan"])
+    ended(saltus, point(1.0), spent=(10**6, 0, 0))
+    assert saltus.descent.goal == (0.0, 1.0)
+    assert cast(MixedRun, saltus.phase).goal == (0.0, 1.0)
+    ended(saltus, point(2.0), spent=(0, 0, 10**6))
+    assert saltus.descent.goal == (0.0, 1.0)  # what is no better is not worth a deep search
+    assert cast(MixedRun, saltus.phase).goal is None
+
+
+def test_two_of_five_local_runs_are_scans_at_the_incumbent() -> None:
+    """Whichever draw is below 0.4."""
+    close = [seed for seed in range(2000) if 0.39 < np.random.default_rng(seed).random() < 0.41]
+    scans = set()
+    for seed in close:
+        saltus = search()
+        assert ended(saltus, point(1.0), seed, (10**6, 0, 0)) == "local"
+        if isinstance(saltus.phase, CoordinateScan):
+            scans.add(seed)
+            assert saltus.phase.start.key == (0.0, 1.0)
+            np.testing.assert_array_equal(saltus.descent.covariance, np.eye(2))
+    assert scans == {seed for seed in close if np.random.default_rng(seed).random() < 0.4}
+    assert 0 < len(scans) < len(close)
+
+
+def test_without_a_covariance_there_is_no_scan() -> None:
+    saltus = search()
+    saltus.descent.phase.best = point(1.0)
+    saltus.spent["small"] = 1000
+    saltus.restart(np.random.default_rng(1))
+    assert isinstance(saltus.phase, MixedRun)
+
+
+def test_failures_of_local_runs_are_counted_until_one_is_better() -> None:
+    saltus = search()
+    ended(saltus, point(5.0), spent=(10**6, 0, 0))
+    assert saltus.failures == 0  # it was a global one
+    for value, failures in ((6.0, 1), (5.0, 2), (4.0, 0), (4.5, 1)):
+        assert saltus.kind == "local"
+        ended(saltus, point(value), spent=(10**6, 0, 0))
+        assert saltus.failures == failures
+    assert saltus.incumbent is not None
+    assert saltus.incumbent.value == 4.0
+
+
+def test_where_nothing_has_succeeded_all_runs_are_global() -> None:
+    saltus = search()
+    assert ended(saltus, DOMAIN.nowhere(), spent=(10**6, 10**6, 0)) == "large"
+    assert ended(saltus, DOMAIN.nowhere(), spent=(10**6, 10**6, 0)) == "large"
+
+
+def test_why_a_descent_ended() -> None:
+    for best, stop in (
+        (point(1.0), Stop.CONVERGED),
+        (point(1.0, 0.5), Stop.CONVERGED),
+        (DOMAIN.nowhere(), Stop.INFEASIBLE),
+    ):
+        saltus = search()
+        assert saltus.stop is None
+        saltus.phase.best = best
+        saltus._end(saltus.phase.best)
+        assert saltus.stop is stop
+        saltus.restart(np.random.default_rng(1))
+        assert saltus.stop is None
+
+
+def test_the_best_of_points_from_elsewhere_counts_when_the_descent_ends() -> None:
+    saltus = search()
+    for value in (7.0, 3.0, 5.0):
+        saltus.inject(point(value, plateau=value))
+    assert saltus.spent == {"small": 3, "large": 0, "local": 0}
+    assert saltus.stray is not None
+    assert saltus.stray.value == 3.0
+    ended(saltus, point(4.0))
+    assert saltus.incumbent is not None
+    assert (saltus.incumbent.value, saltus.incumbent.plateaus.tolist()) == (3.0, [3.0])
+    assert saltus.stray is None
+    saltus.inject(point(2.5)._replace(x=np.array([1.0, 2.0, math.nan])))
+    np.testing.assert_allclose(cast(Evaluated, saltus.stray).x, [1.0, 2.0, point(1.0).x[2]])
+    ended(saltus, point(2.5, plateau=9.0))
+    assert saltus.incumbent.plateaus.tolist() == [9.0]  # as good is not better
+
+
+def test_evaluations_are_counted_for_the_kind_of_run() -> None:
+    saltus = search()
+    x = drawn(saltus)
+    points = saltus.phase.propose()
+    saltus.observe(Results(points, (x**2).sum(axis=1), None), np.random.default_rng(1))
+    assert saltus.spent == {"small": 8, "large": 0, "local": 0}
+
+
+@pytest.mark.parametrize(
+    ("without", "kinds"), [("local runs", {"small", "large"}), ("global runs", {"local"})]
+)
+def test_kinds_that_are_left_out(without: str, kinds: set[str]) -> None:
+    for spent in ((0, 0, 10**6), (10**6, 0, 0), (0, 10**6, 0)):
+        saltus = search(without=[without])
+        assert ended(saltus, point(1.0), spent=spent) in kinds
+
+
+def test_kinds_of_runs_have_these_names() -> None:
+    """They are in records of studies."""
+    assert KINDS == ("small", "large", "local")
+
+
+@pytest.mark.parametrize("kind", ["first", "global", "local"])
+def test_every_run_has_the_options_of_the_search(kind: str) -> None:
+    domain = domain_of(Space([Float(-5, 5)] * 4 + [Int(-10, 10)]))
+    best = domain.proposals(np.zeros((1, 4)), np.array([[3.0]]))
+
+    def run_of(margin: float | None, exact: bool, without: Collection[str]) -> MixedRun:
+        settings = Settings.checked(5, "saltus", 8, margin, exact, without)
+        saltus = Saltus(replace(domain, settings=settings), np.zeros(5))
+        if kind != "first":
+            spent = (0, 0, 10**6) if kind == "global" else (10**6, 0, 0)
+            ended(saltus, Evaluated(best.x[0], best.plateaus[0], 0.0, 1.0), spent=spent)
+        assert (saltus.kind == "local") == (kind == "local")
+        assert saltus.phase.domain is saltus.domain
+        assert saltus.phase.domain.settings == settings
+        return cast(MixedRun, saltus.phase)
+
+    told = run_of(0.03, True, ["scaling", "scan"])
+    plain = run_of(None, False, ["scan"])
+    constants = [cast(Any, run.gaussian).constants for run in (told, plain)]
+    papers = 1 / (5 * plain.gaussian.size)
+    assert [run.gaussian.integers.alpha for run in (told, plain)] == [0.03, papers]
+    assert [c.refresh for c in constants] == [1, 2]  # exact or not
+    assert [c.eta_D > 0.0 for c in constants] == [False, True]  # scaling or not
+    if kind == "first":
+        m, sd = search().phase.where()
+        assert (m.tolist(), sd.tolist()) == ([0.0] * 3, [1.0] * 3)
+
+
+def test_evaluations_and_phases_add_up() -> None:
+    saltus = search(without=["newton"])
+    assert saltus.descent.domain.settings.without == {"newton"}
+    rng = np.random.default_rng(1)
+    evaluations, begun = 0, [type(saltus.phase)]
+    while not saltus.descent.over:
+        before = saltus.phase
+        saltus.phase.draw(rng)
+        points = saltus.phase.propose()
+        saltus.observe(Results(points, np.abs(points.x).sum(axis=1), None), rng)
+        evaluations += len(points.x)
+        if saltus.phase is not before:
+            begun.append(type(saltus.phase))
+        assert saltus.spent == {"small": evaluations, "large": 0, "local": 0}
+    assert len(begun) > 3
+    assert Newton not in begun
+    assert saltus.phases == len(begun)
+
+
+def test_of_equal_points_from_elsewhere_the_first_counts() -> None:
+    saltus = search()
+    for plateau in (4.0, 5.0):
+        saltus.inject(point(3.0, plateau=plateau))
+    assert cast(Evaluated, saltus.stray).plateaus.tolist() == [4.0]
+
+
+def test_a_run_beyond_all_bounds_has_diverged() -> None:
+    saltus = search()
+    saltus.phase = saltus.descent.phase = MixedRun(saltus.domain, np.zeros(3), np.array([1e11, 1.0, 1.0]))
+    saltus._end(point(1.0))
+    assert saltus.stop is Stop.DIVERGED
+
+
+def test_a_global_run_begins_elsewhere_along_every_variable() -> None:
+    saltus = search()
+    ended(saltus, point(1.0), 1, (0, 0, 10**6))
+    shares = (saltus.phase.where()[0] - DOMAIN.low) / DOMAIN.span
+    assert len({round(share, 6) for share in shares.tolist()}) == 3
+
+
+def test_the_steps_of_a_local_run_are_relative_to_the_width_of_a_plateau() -> None:
+    """Whatever the unit of the coordinates is."""
+    space = Space([Float(-5, 5), Int(0, 9)])
+    domain = domain_of(space, without=["scan", "global runs"], encoding=Encoding(space))
+    saltus = Saltus(domain, np.zeros(2))
+    x = domain.proposals(np.zeros((1, 1)), np.array([[5.0]])).x[0]
+    saltus.descent.phase.best = Evaluated(x, np.array([5.0]), 0.0, 1.0)
+    saltus.restart(np.random.default_rng(1))
+    width = domain.lattice.value(np.array([1.0]))[0] - domain.lattice.value(np.array([0.0]))[0]
+    assert not 0.8 < width < 1.2
+    assert 0.3 * width <= saltus.phase.where()[1][1] <= 1.0 * width
+
+
+def test_a_search_that_has_stopped_goes_on_from_its_state() -> None:
+    saltus = search()
+    ended(saltus, point(5.0), spent=(10**6, 0, 7))
+    saltus.inject(point(6.0))
+    saltus._end(point(7.0))
+    saltus.inject(point(3.0, plateau=8.0))
+    state = _serialize.unpack(json.loads(json.dumps(_serialize.pack(saltus.state()), allow_nan=False)))
+    other = search()
+    other.restore(state)
+    assert other.stop is saltus.stop is Stop.CONVERGED
+    for name in ("population", "large", "failures", "restarts", "phases", "kind", "spent"):
+        assert getattr(other, name) == getattr(saltus, name)
+    assert (other.kind, other.failures, other.restarts) == ("local", 1, 1)
+    assert other.phase is other.descent.phase
+    assert other.descent.domain is other.domain
+    assert other.domain.settings == Settings("saltus", 8)
+    for name, value in (("incumbent", 5.0), ("stray", 3.0)):
+        found: Evaluated = getattr(other, name)
+        assert found.value == value
+        np.testing.assert_array_equal(found.x, getattr(saltus, name).x)
+        with pytest.raises(ValueError, match=f"state: {name} must have"):
+            search().restore(state | {name: {"x": 1.0}})
+        with pytest.raises(ValueError, match="x must be an array of shape"):
+            search().restore(state | {name: state[name] | {"x": np.zeros(9)}})
+    with pytest.raises(KeyError):
+        search().restore(state | {"kind": "tiny"})

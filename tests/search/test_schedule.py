@@ -14,8 +14,12 @@ from saltus import Float, Int, Space, _serialize
 from saltus._typing import FloatArray
 from saltus.order import Key
 from saltus.search.coordinate_scan import CoordinateScan
-from saltus.search.integer_neighbours import affordable
+from saltus.search.integer_neighbours import IntegerNeighbours, affordable
+from saltus.search.integer_sweep import IntegerSweep
 from saltus.search.mixed_run import MixedRun
+from saltus.search.newton import Newton
+from saltus.search.phase import Phase
+from saltus.search.polish import Polish
 from saltus.search.proposal import Evaluated, Proposals, Results
 from saltus.search.schedule import PHASES, Descent
 from saltus.space.encoding import Encoding
@@ -228,3 +232,171 @@ def test_the_state_of_a_phase_that_is_no_coarse_search_is_refused() -> None:
 def test_the_phases_are_those_of_the_diagram() -> None:
     expected = {"MixedRun", "Newton", "Polish", "IntegerSweep", "IntegerNeighbours", "CoordinateScan"}
     assert set(PHASES) == expected
+
+
+def coupled(x: FloatArray) -> float:
+    """The integer cannot change unless the continuous variable follows."""
+    return float(1e4 * (x[0] - 0.3 * x[1]) ** 2 + (x[1] - 4.0) ** 2 + 1.0)
+
+
+VALLEY = Space([Float(-5, 5), Int(-10, 10)])
+
+
+class Station:
+    """A descent on a plane with one integer whose present phase is done, at a point of value 5."""
+
+    def __init__(
+        self, goal: float | None = None, without: tuple[str, ...] = (), space: Space = VALLEY
+    ) -> None:
+        self.encoding = encoding = Encoding(space)
+        self.domain = domain = domain_of(space, without=without, encoding=encoding)
+        first = MixedRun(domain, encoding.m, 1.0)
+        key = None if goal is None else (0.0, goal)
+        covariance = np.eye(domain.n_continuous)
+        self.descent = Descent(domain, first, key, covariance)
+        self.point = self.at(5.0)
+        self.model = self.solved()
+
+    def at(self, value: float, plateau: float = 9.0) -> Evaluated:
+        plateaus = np.full((1, self.domain.lattice.size), plateau)
+        points = self.domain.proposals(np.zeros((1, self.domain.n_continuous)), plateaus)
+        return Evaluated(points.x[0], points.plateaus[0], 0.0, value)
+
+    def solved(self) -> Newton:
+        """A coarse search that has come to the bottom of a parabola."""
+        model = Newton(self.domain, self.point, np.eye(self.domain.n_continuous))
+        while not model.done:
+            points = model.propose()
+            n = self.domain.n_continuous
+            model.observe(Results(points, 5.0 + (points.x[:, :n] ** 2).sum(axis=1), None))
+        assert not model.failed
+        return model
+
+    def after(self, phase: Phase, better: float | None = None) -> Phase:
+        """What follows a phase that ends, at a better point or where it began."""
+        self.descent.phase = phase
+        if better is not None:
+            phase.best = self.at(better)
+        phase.done = True
+        self.begun = self.descent.advance(np.random.default_rng(1))
+        return self.descent.phase
+
+    def sweep(self) -> IntegerSweep:
+        return IntegerSweep(self.domain, self.point, np.random.default_rng(1))
+
+
+def test_neighbours_follow_a_valley_one_after_the_other() -> None:
+    journey = Journey(VALLEY, coupled)
+    names = journey.end()
+    assert names.count("IntegerNeighbours") > 1
+    assert journey.descent.phase.best.value == pytest.approx(1.0, abs=1e-6)
+    plain = Journey(VALLEY, coupled, without=("neighbours",))
+    assert "IntegerNeighbours" not in plain.end()
+
+
+def test_a_neighbour_that_wins_has_neighbours_of_its_own() -> None:
+    station = Station()
+    neighbours = IntegerNeighbours(station.domain, station.model)
+    neighbours.winner = winner = station.model.elsewhere(station.at(3.0, 8.0))
+    winner.steps = 1
+    station.descent.smooth = station.model
+    following = station.after(neighbours, better=3.0)
+    assert isinstance(following, IntegerNeighbours)
+    assert following is not neighbours
+    assert following.winner is station.descent.smooth is winner
+    assert following.start.plateaus.tolist() == [8.0]
+    assert station.begun == 1
+    state = station.descent.state()
+    assert state["smooth"] == "winner"  # kept once
+    again = Descent.restored(
+        station.domain, _serialize.unpack(json.loads(json.dumps(_serialize.pack(state))))
+    )
+    assert isinstance(again.phase, IntegerNeighbours)
+    assert again.smooth is again.phase.winner
+
+
+def test_a_deep_search_that_has_nothing_left_to_do_is_followed_at_once() -> None:
+    """Two phases begin: the deep search, and the scan."""
+    station = Station(without=("neighbours",))
+    station.descent.smooth = station.model
+    assert isinstance(station.after(station.sweep()), CoordinateScan)
+    assert station.begun == 2
+    assert station.descent.scanned is True
+
+
+@pytest.mark.parametrize(("goal", "worth_it"), [(None, True), (5.1, True), (5.0, False), (4.9, False)])
+def test_only_what_is_better_than_the_goal_is_searched_deeply(goal: float | None, worth_it: bool) -> None:
+    for space in (VALLEY, FLOATS):
+        station = Station(goal, ("neighbours",), space)
+        station.descent.smooth = station.model
+        station.after(station.sweep() if space is VALLEY else station.model)
+        assert station.descent.deep == worth_it
+        assert station.descent.over == (not worth_it)
+        following = Station(goal, (), VALLEY)
+        following.descent.smooth = following.model
+        assert isinstance(following.after(following.sweep()), IntegerNeighbours) == worth_it
+
+
+@pytest.mark.parametrize("space", [VALLEY, FLOATS])
+def test_without_a_deep_search_the_scan_follows(space: Space) -> None:
+    station = Station(None, ("deep", "neighbours"), space)
+    station.descent.smooth = station.model
+    following = station.after(station.sweep() if space is VALLEY else station.model)
+    assert isinstance(following, CoordinateScan)
+    assert not station.descent.deep
+
+
+def test_a_deep_polish_has_the_goal_of_the_descent() -> None:
+    station = Station(6.0)
+    failed = station.solved()
+    failed.failed = True
+    assert isinstance(coarse := station.after(failed), Polish)
+    assert coarse.goal is None
+    assert station.descent.smooth is coarse
+    assert station.after(station.sweep()) is coarse  # deep now
+    assert coarse.goal == (0.0, 6.0)
+    assert station.descent.deep
+    failed = station.solved()
+    failed.failed = True
+    assert isinstance(deep := station.after(failed), Polish)
+    assert deep is not coarse
+    assert deep.goal == (0.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("failed", "steps", "there"), [(False, 1, True), (True, 1, False), (False, 0, False)]
+)
+def test_there_are_neighbours_where_a_model_has_held(failed: bool, steps: int, there: bool) -> None:
+    station = Station()
+    station.descent.smooth = station.model
+    station.model.failed, station.model.steps = failed, steps
+    assert isinstance(station.after(station.sweep()), IntegerNeighbours) == there
+
+
+def test_there_is_one_scan_in_a_descent() -> None:
+    station = Station()
+    station.descent.deep = True
+    scan = station.after(station.model)
+    assert isinstance(scan, CoordinateScan)
+    assert isinstance(station.after(scan, better=4.0), Newton)
+    assert not station.descent.deep
+    station.descent.deep = True
+    station.after(station.model)
+    assert station.descent.over
+
+
+def test_the_goal_and_all_else_of_a_descent_come_back_from_its_state() -> None:
+    for goal in (None, 6.0):
+        station = Station(goal)
+        station.descent.smooth, station.descent.deep, station.descent.scanned = station.model, True, True
+        state = _serialize.unpack(json.loads(json.dumps(_serialize.pack(station.descent.state()))))
+        domain = domain_of(VALLEY, without=["scan"], encoding=station.encoding)
+        again = Descent.restored(domain, state)
+        assert again.goal == station.descent.goal == (None if goal is None else (0.0, goal))
+        assert (again.deep, again.scanned, again.over) == (True, True, False)
+        assert again.domain is again.phase.domain is domain
+        assert again.domain.settings == ("saltus", 8, None, False, frozenset(["scan"]))
+        assert again.covariance is not None
+        np.testing.assert_array_equal(again.covariance, np.eye(1))
+        assert isinstance(again.smooth, Newton)
+        assert again.smooth.domain is domain

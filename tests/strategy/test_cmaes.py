@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from saltus.space.lattice import Lattice
-from saltus.strategy import Integers, cmaes, rank
+from saltus.strategy import Integers, Ranking, cmaes, rank
 from saltus.strategy.leap import Leap
 from saltus.strategy.margin import Margin
 from saltus.strategy.rounding import Round
@@ -42,6 +44,63 @@ def test_the_constants_are_those_of_the_tutorial(N: int, population: int) -> Non
     assert cmaes.constants(N, population, exact=True).refresh == 1
 
 
+def preferences(population: int) -> tuple[float, float]:
+    """mu_eff of the better half and of the worse one: the weights as they are before they are scaled."""
+    w = np.array([math.log((population + 1) / 2 / rank) for rank in range(1, population + 1)])
+    better, worse = w[: population // 2], w[population // 2 :]
+    return tuple(float(half.sum() ** 2 / (half**2).sum()) for half in (better, worse))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("N", "population", "bound"),
+    [(10, 10, 50), (100, 17, 50), (1, 4, 51), (2, 6, 51), (1000, 4, 51), (10, 100, 52), (50, 300, 52)],
+)
+def test_negative_weights_add_up_to_the_least_of_three_bounds(N: int, population: int, bound: int) -> None:
+    c = cmaes.constants(N, population)
+    mu_eff, mu_eff_bad = preferences(population)
+    assert c.mu_eff == pytest.approx(mu_eff)
+    bounds = {
+        50: 1 + c.c_1 / c.c_mu,
+        51: 1 + 2 * mu_eff_bad / (mu_eff + 2),
+        52: (1 - c.c_1 - c.c_mu) / (N * c.c_mu),
+    }
+    assert min(bounds, key=lambda number: bounds[number]) == bound
+    assert -c.weights[c.weights < 0].sum() == pytest.approx(bounds[bound])
+
+
+def test_learning_rates_are_those_of_the_tutorial() -> None:
+    for N, population in ((3, 7), (10, 10), (50, 300)):
+        c, mu = cmaes.constants(N, population), preferences(population)[0]
+        assert c.c_1 == pytest.approx(2 / ((N + 1.3) ** 2 + mu))
+        assert c.c_mu == pytest.approx(2 * (mu - 1) ** 2 / mu / ((N + 2) ** 2 + mu))
+        assert c.c_c == pytest.approx((4 * N + mu) / (N * (N + 4) + 2 * mu))
+        assert c.c_sigma == pytest.approx((mu + 2) / (N + mu + 5))
+        assert c.d_sigma == pytest.approx(1 + c.c_sigma + 2 * max(0.0, math.sqrt((mu - 1) / (N + 1)) - 1))
+        assert c.epsilon == pytest.approx((N - 1 / 4 + 1 / (21 * N)) / math.sqrt(N), rel=1e-12)
+        assert c.refresh == math.ceil(1 / (2 * N * (c.c_1 + c.c_mu)))
+        assert (c.N, c.population, len(c.weights)) == (N, population, population)
+    crowd = cmaes.constants(1, 10_000)  # so many candidates that the old covariance would be forgotten
+    assert 1 - crowd.c_1 - crowd.c_mu == pytest.approx(1e-8, rel=1e-3)
+
+
+def test_weights_are_logarithmic_in_the_rank() -> None:
+    c = cmaes.constants(5, 9)
+    assert c.weights[4] == 0.0  # the middle of an odd population counts for nothing
+    ranks = np.arange(1, 5)
+    np.testing.assert_allclose(c.weights[:4] / c.weights[0], np.log(5 / ranks) / math.log(5))
+    np.testing.assert_allclose(c.weights[5:] / c.weights[8], np.log(5 / (ranks + 5)) / math.log(5 / 9))
+
+
+def test_the_first_gaussian_is_a_sphere() -> None:
+    s = cmaes.start(cmaes.constants(3, 8), np.arange(3.0), Integers(3, Lattice([]), 0.1, Round()), 0.5)
+    assert (s.sigma, s.generation, s.age) == (0.5, 0, 0)
+    np.testing.assert_array_equal(s.covariance, 0.25 * np.eye(3))
+    for vector in (s.p_sigma, s.p_c):
+        np.testing.assert_array_equal(vector, np.zeros(3))
+    np.testing.assert_array_equal(s.m, np.arange(3.0))
+    np.testing.assert_array_equal(s.sd, np.full(3, 0.5))
+
+
 def test_a_long_path_widens_and_a_short_one_narrows() -> None:
     integers = Integers(3, Lattice([]), 0.1, Round())
     c = cmaes.constants(3, 8)
@@ -55,3 +114,50 @@ def test_a_long_path_widens_and_a_short_one_narrows() -> None:
     assert near.sigma < s.sigma < far.sigma
     np.testing.assert_array_equal(far.p_c, 0.0)  # eq. 45: while p_sigma is too long, p_c gets no step
     assert np.all(near.p_c != 0.0)
+
+
+@pytest.mark.parametrize("generation", [0, 1, 4, 200])
+@pytest.mark.parametrize(("length", "stalled"), [(0.99, False), (1.01, True)])
+def test_the_path_of_the_covariance_stalls_while_that_of_sigma_is_longer_than_by_chance(
+    generation: int, length: float, stalled: bool
+) -> None:
+    """By 1.4 + 2 / (N + 1), where a young path is expected to be shorter; more of C is kept then."""
+    integers = Integers(3, Lattice([]), 0.1, Round())
+    c = cmaes.constants(3, 8)
+    young = math.sqrt(1 - (1 - c.c_sigma) ** (2 * (generation + 2)))
+    limit = (1.4 + 2 / 4) * c.epsilon * young
+    path = np.array([0.0, length * limit / (1 - c.c_sigma), 0.0])
+    s = cmaes.start(c, np.zeros(3), integers)._replace(p_sigma=path, generation=generation)
+    nothing = cmaes.sample(c, s, np.zeros((8, 3)))  # all at the mean: only the paths say something
+    after = cmaes.update(c, s, nothing, Ranking(np.arange(8), 8), integers)
+    assert after.generation == generation + 1
+    assert np.linalg.norm(after.p_sigma) == pytest.approx(length * limit)
+    kept = 1 - c.c_1 - c.c_mu * c.weights_sum + (c.c_1 * c.c_c * (2 - c.c_c) if stalled else 0.0)
+    np.testing.assert_allclose(after.C, kept * np.eye(3))
+    change = math.log(after.sigma / s.sigma)
+    assert change == pytest.approx(c.c_sigma / c.d_sigma * (length * limit / c.epsilon - 1))
+
+
+def test_both_paths_point_where_the_mean_went() -> None:
+    integers = Integers(3, Lattice([]), 0.1, Round())
+    c = cmaes.constants(3, 8)
+    s = cmaes.start(c, np.zeros(3), integers)
+    population = cmaes.sample(c, s, cmaes.draw(c, np.random.default_rng(0)))
+    after = cmaes.update(c, s, population, rank(population.x[:, 0], None, population, integers), integers)
+    way = after.m / np.linalg.norm(after.m)
+    assert way[0] < 0
+    for path in (after.p_sigma, after.p_c):
+        np.testing.assert_allclose(path / np.linalg.norm(path), way)
+
+
+def test_a_direction_that_rounding_has_turned_inside_out_is_made_narrow() -> None:
+    """A negative eigenvalue of C has no standard deviation: it becomes 1e-8."""
+    integers = Integers(3, Lattice([]), 0.1, Round())
+    c = cmaes.constants(3, 8, exact=True)
+    s = cmaes.start(c, np.zeros(3), integers)._replace(C=np.diag([2.0, 1.0, -1e-9]))
+    nothing = cmaes.sample(c, s, np.zeros((8, 3)))
+    after = cmaes.update(c, s, nothing, Ranking(np.arange(8), 8), integers)
+    assert after.axes.min() == 1e-8
+    assert after.axes.max() == pytest.approx(2 * np.median(after.axes))
+    assert np.linalg.eigvalsh(after.C).min() == pytest.approx(1e-8)
+    assert np.isfinite(after.sd).all()

@@ -10,8 +10,8 @@ import pytest
 
 from saltus import _serialize
 from saltus.space.lattice import Lattice
-from saltus.strategy import STRATEGIES, Integers, MovingGaussian
-from saltus.strategy.late import Origins
+from saltus.strategy import STRATEGIES, Gaussian, Integers, MovingGaussian, Round, cmaes
+from saltus.strategy.late import Origins, embed_cmaes
 
 from .cores import ellipsoid, move
 
@@ -84,16 +84,18 @@ def test_what_does_not_fit_is_refused(name: str) -> None:
     good = _serialize.unpack(saved(gaussian))
     larger = gaussian_of(name, 12)
     larger.draw(np.random.default_rng(1))
-    bad = [
-        good | {"z": _serialize.unpack(saved(larger))["z"]},
-        good | {"z": np.zeros(4)},
-        good | {"state": good["state"] | {"m": np.zeros(5)}},
-        good | {"state": {k: v for k, v in good["state"].items() if k != "sigma"}},
-        good | {"state": good["state"] | {"sigma": "wide"}},
-        good | {"state": good["state"] | {"more": 1.0}},
-    ]
-    for state in bad:
-        with pytest.raises(ValueError, match="state: "):
+    for state, words in (
+        (good | {"z": _serialize.unpack(saved(larger))["z"]}, "state: z must be an array of shape"),
+        (good | {"z": np.zeros(4)}, "state: z must be an array of shape"),
+        (good | {"state": good["state"] | {"m": np.zeros(5)}}, "state: m must be an array of shape"),
+        (
+            good | {"state": {k: v for k, v in good["state"].items() if k != "sigma"}},
+            "state: gaussian must have m, integer_state, sigma",
+        ),
+        (good | {"state": good["state"] | {"sigma": "wide"}}, "state: sigma must be a number"),
+        (good | {"state": good["state"] | {"more": 1.0}}, "state: gaussian must have .* more"),
+    ):
+        with pytest.raises(ValueError, match=words):
             gaussian.restore(state)
 
 
@@ -137,3 +139,36 @@ def test_more_points_than_a_generation_are_learnt_from_as_a_larger_one(name: str
     assert gaussian.size == 8
     gaussian.draw(np.random.default_rng(1))
     assert len(gaussian.sample()) == 8
+
+
+class Careful:
+    """A core that needs its constants in every step."""
+
+    MIRRORED = False
+
+    def __getattr__(self, name: str) -> Any:
+        def step(c: Any, *rest: Any) -> Any:
+            assert isinstance(c, cmaes.Constants)
+            return getattr(cmaes, name)(c, *rest)
+
+        return step
+
+
+def test_a_core_gets_its_constants_in_every_step() -> None:
+    core: Any = Careful()
+    integers = Integers(2, Lattice([]), 0.1, Round())
+    gaussian: Gaussian[Any, Any, Any] = Gaussian(
+        core,
+        embed_cmaes,
+        integers,
+        6,
+        lambda population: cmaes.constants(2, population),
+        lambda c: core.start(c, np.zeros(2), integers),
+    )
+    gaussian.draw(np.random.default_rng(1))
+    values = values_of(gaussian.sample())
+    assert gaussian.extra(np.random.default_rng(2)).shape == (1, 2)
+    gaussian.update(values, None)
+    gaussian.draw(np.random.default_rng(1))
+    gaussian.update(values, None)  # without having been sampled, as after a restore
+    assert gaussian.state.generation == 2

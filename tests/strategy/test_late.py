@@ -10,6 +10,7 @@ import pytest
 from saltus.space.lattice import Lattice
 from saltus.strategy import Integers, Round, cmaes, dxnesic, rank, scaled
 from saltus.strategy.late import (
+    LatePopulation,
     Origins,
     clip_factors,
     embed_cmaes,
@@ -64,8 +65,12 @@ def test_an_embedded_population_of_the_own_points_is_the_drawn_one(core: Any, em
     np.testing.assert_array_equal(lone.x, drawn_now.x)
     far = embed(state, drawn_now.x + 1e6, Origins(0, 0, 0))
     assert np.sqrt(row_norms2(far.z)).max() < np.sqrt(N) + 2
+    np.testing.assert_allclose(
+        far.y, (far.z @ state.W.T @ state.V.T) if core.MIRRORED else far.z * np.sqrt(state.axes) @ state.V.T
+    )
     if not core.MIRRORED:
         return
+    np.testing.assert_allclose(far.along_axes, far.z @ state.W.T)
     ranking = rank(drawn_now.x[:, 0], None, drawn_now, integers)
     paired = embed(state, drawn_now.x, Origins(population // 2, 0, 0))
     np.testing.assert_allclose(paired.z, z, rtol=1e-6, atol=1e-6)
@@ -87,7 +92,7 @@ def test_an_embedded_population_of_the_own_points_is_the_drawn_one(core: Any, em
 
 
 @pytest.mark.parametrize("m", [0.0, 1.5, -40.0, 1e3, -1e6])
-@pytest.mark.parametrize("sd", [1e-8, 0.3, 10.0, 1e6])
+@pytest.mark.parametrize("sd", [1e-8, 0.3, 10.0, 1e6, 1e305])
 def test_sampled_integers_stay_on_their_plateaus(m: float, sd: float) -> None:
     lattice = Lattice([np.array([0.0, 1.0, 2.0, 3.0]), np.array([-5.0, 0.0, 100.0])])
     integers = Integers(1, lattice, 0.1, Round())
@@ -100,9 +105,7 @@ def test_sampled_integers_stay_on_their_plateaus(m: float, sd: float) -> None:
     x = sample_missing_integers(integers, blank, plateaus, means, sds, rng)
     assert np.isfinite(x).all()
     np.testing.assert_array_equal(x[:, 0], known[:, 0])
-    rounding = 1e-14 * (1.0 + abs(m) + sd)
-    inside = lattice.plateau(x[:, 1:] - rounding) <= plateaus
-    assert (inside & (plateaus <= lattice.plateau(x[:, 1:] + rounding))).all()
+    np.testing.assert_array_equal(lattice.plateau(x[:, 1:]), plateaus)
     assert np.isnan(blank[:, 1:]).all()  # the given points are as they were
     np.testing.assert_array_equal(sample_missing_integers(integers, known, plateaus, means, sds, rng), known)
     half = blank.copy()
@@ -123,3 +126,95 @@ def test_sampled_integers_are_distributed_like_the_gaussian() -> None:
         x = sample_missing_integers(integers, blank, plateaus, np.array([1.2]), np.array([0.8]), rng)
         assert x.mean() == pytest.approx(own.mean(), abs=0.02)
         assert x.std() == pytest.approx(own.std(), abs=0.02)
+
+
+@pytest.mark.parametrize(("core", "embed"), [(dxnesic, embed_dxnesic), (scaled, embed_scaled)])
+def test_both_sides_of_a_pair_may_come_as_lone_points(core: Any, embed: Any) -> None:
+    """They are linearly dependent then, and the step of the covariance must not mind."""
+    N = 20
+    integers = Integers(N, Lattice([]), 0.1, Round())
+    c = core.constants(N, 4)
+    state = core.start(c, np.zeros(N), integers)
+    drawn = core.sample(c, state, 0.5 * core.draw(c, np.random.default_rng(1)))
+    ranking = rank(drawn.x[:, 0], None, drawn, integers)
+    lone = embed(state, drawn.x, Origins(0, 4, 0))
+    assert drawn.independent
+    assert not lone.independent
+    one, other = (core.update(c, state, each, ranking, integers) for each in (drawn, lone))
+    np.testing.assert_allclose(other.covariance, one.covariance, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(other.sd, one.sd)
+    np.testing.assert_allclose(other.m, one.m)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_values_far_out_are_distributed_like_the_tail_of_the_gaussian(side: float) -> None:
+    """Where probabilities have no digits left beside 1: ten standard deviations out it falls off fast."""
+    lattice = Lattice([np.array([-20.0, 0.0, 20.0])])
+    integers = Integers(0, lattice, 0.1, Round())
+    blank, plateaus = np.full((4000, 1), np.nan), np.full((4000, 1), 1.0 + side)
+    x = sample_missing_integers(integers, blank, plateaus, np.zeros(1), np.ones(1), np.random.default_rng(1))
+    beyond = side * x - 10.0
+    assert beyond.min() >= 0.0
+    assert beyond.mean() == pytest.approx(0.098, abs=0.005)
+    assert beyond.std() == pytest.approx(0.096, abs=0.005)
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+def test_rounding_does_not_put_a_value_on_the_plateau_beside_its_own(side: float) -> None:
+    """Far out all of a plateau is as good as its nearer end, which must not be crossed by the last digit."""
+    rng = np.random.default_rng(2)
+    n = 500
+    lattice = Lattice([(0.0, 1.0, 8)] * n)
+    integers = Integers(0, lattice, 0.1, Round())
+    m, sd = side * rng.uniform(100.0, 1000.0, n), rng.uniform(0.01, 0.1, n)
+    plateaus = np.full((1, n), 3.0)
+    x = sample_missing_integers(integers, np.full((1, n), np.nan), plateaus, m, sd, rng)
+    np.testing.assert_array_equal(lattice.plateau(x), plateaus)
+
+
+def population_of(origins: Origins, count: int) -> LatePopulation:
+    """So many points, of which only their origins matter."""
+    z = np.zeros((count - origins.pairs, 2))
+    return LatePopulation(z, z, z, np.zeros((count, 2)), origins)
+
+
+def test_of_pairs_differences_move_the_mean_and_sums_the_covariance() -> None:
+    w = np.array([0.5, 0.2, -0.3, -0.4])
+    first, second = population_of(Origins(2, 0, 0), 4).moments(w)
+    np.testing.assert_allclose(first, [0.8, 0.6])
+    np.testing.assert_allclose(second, [0.2, -0.2])
+
+
+@pytest.mark.parametrize(
+    ("own", "in_full"), [(6, [6]), (4, [4, 5, 6]), (3, [3, 4, 5, 6]), (2, [6]), (0, [6])]
+)
+def test_points_from_elsewhere_count_in_full_unless_most_are_of_older_gaussians(
+    own: int, in_full: list[int]
+) -> None:
+    """Of seven the last is foreign and so many are own: the weights of the others are without - 1 / 7."""
+    w = np.array([0.6, 0.3, 0.1, 0.0, -0.2, -0.3, -0.5])
+    first, second = population_of(Origins(0, own, 1), 7).moments(w)
+    np.testing.assert_allclose(first - w, np.where(np.isin(np.arange(7), in_full), 1 / 7, 0.0), atol=1e-15)
+    np.testing.assert_array_equal(second, w)
+    assert w.tolist() == [0.6, 0.3, 0.1, 0.0, -0.2, -0.3, -0.5]  # what was given is as it was
+
+
+def test_beside_pairs_lone_points_move_the_mean_only() -> None:
+    """Neither the covariance nor the path: pairs alone tell about those."""
+    w = np.array([0.5, 0.2, -0.2, 0.1, 0.0, -0.6])
+    population = population_of(Origins(2, 1, 1), 6)
+    first, second = population.moments(w)
+    np.testing.assert_allclose(first, [0.7, 0.1, 0.0, -0.6 + 1 / 6], atol=1e-15)
+    np.testing.assert_allclose(second, [0.0, 0.0, 0.0, 0.0], atol=1e-15)  # both pairs have the same weight
+    _, second = population.moments(np.array([0.5, 0.2, 0.2, 0.1, 0.0, -0.6]))
+    np.testing.assert_allclose(second, [0.2, -0.2, 0.0, 0.0], atol=1e-15)
+    population.z[:] = [[1.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 9.0]]
+    np.testing.assert_allclose(population.path_step(first), [0.7, 0.1])
+    alone = population_of(Origins(0, 2, 0), 2)
+    alone.z[:] = np.eye(2)
+    np.testing.assert_allclose(alone.path_step(np.array([0.3, 0.4])), [0.3, 0.4])
+
+
+def test_what_is_known_of_a_z_holds_for_both_sides_of_its_pair() -> None:
+    known = population_of(Origins(2, 1, 0), 5).of_each(np.array([1.0, 2.0, 3.0]))
+    assert known.tolist() == [1.0, 2.0, 1.0, 2.0, 3.0]

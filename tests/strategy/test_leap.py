@@ -47,3 +47,11 @@ def test_bias_doubles_the_step_away_from_the_only_threshold() -> None:
     memory = integers.start(m, np.array([0.05, 0.05, 5.0]))
     step = integers.bias_step(memory, m, np.array([0.1, -0.1, 0.1]))
     np.testing.assert_allclose(step, [0.2, -0.1, 0.1])
+
+
+def test_a_mean_on_the_threshold_itself_counts_as_below_it() -> None:
+    """Line 30; it is trapped there once its standard deviation is below the last digit."""
+    lattice = Lattice([(0.0, 1.0, 11)])
+    m, sd = np.array([4.5]), np.array([1e-30])
+    after, _ = Leap().correct_mean(lattice, 0.05, (np.array([4.5]), np.array([1.0])), m, sd)
+    assert after[0] == pytest.approx(3.5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,17 @@ def random_state(N: int, seed: int = 0) -> tuple[scaled.Constants, scaled.State]
     return c, scaled.start(c, rng.standard_normal(N), Integers(N, Lattice([]), 0.1, Round()), sd, A)
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_d_is_learnt_faster_than_a_the_more_variables_there_are(exact: bool) -> None:
+    for N in (1, 4, 7, 100):
+        c = scaled.constants(N, 8, exact=exact)
+        assert (c.N, c.population) == (c.base.N, c.base.population) == (N, 8)
+        assert c.refresh == c.base.refresh == (1 if exact else max(1, N // 2))
+        assert c.eta_D == pytest.approx((3 + math.log(N)) / 5 / math.sqrt(N))
+        assert c.least_eta_A / c.eta_D == pytest.approx(1.5 / N)
+        assert scaled.constants(N, 8, least_rate=0.6).least_eta_A == pytest.approx(2 * c.least_eta_A)
+
+
 def test_the_gaussian_is_the_one_that_was_given() -> None:
     rng = np.random.default_rng(1)
     sd, A = np.array([1.0, 10.0, 0.1, 3.0, 1.0, 1.0]), rng.standard_normal((6, 6))
@@ -29,6 +42,45 @@ def test_the_gaussian_is_the_one_that_was_given() -> None:
     np.testing.assert_allclose(s.covariance, rows @ rows.T)
     np.testing.assert_allclose(s.sd, np.sqrt((rows @ rows.T).diagonal()))
     assert np.prod(s.D) == pytest.approx(1.0)
+    assert (s.gamma, s.long_paths, s.age, s.p_sigma.tolist()) == (1.0, 0, 0, [0.0] * 6)
+
+
+def test_a_singular_matrix_of_correlations_keeps_eigenvalues_that_can_be_divided_by() -> None:
+    """Four variables that move together: the largest eigenvalue is 4, the others its last digit."""
+    s = scaled.start(
+        scaled.constants(4, 8), np.zeros(4), Integers(4, Lattice([]), 0.1, Round()), 1.0, np.ones((4, 4))
+    )
+    np.testing.assert_allclose(s.axes, [*[4 * np.finfo(float).eps] * 3, 4.0])
+    assert np.isfinite(s.inverse).all()
+    assert s.damping == pytest.approx(1 / math.sqrt(np.finfo(float).eps) - 1)
+
+
+def one_generation(s: scaled.State, seed: int = 1) -> scaled.State:
+    """After candidates whose first coordinate counts."""
+    c = scaled.constants(6, 8)
+    population = scaled.sample(c, s, scaled.draw(c, np.random.default_rng(seed)))
+    ranking = rank(population.x[:, 0], None, population, NO_INTEGERS)
+    return scaled.update(c, s, population, ranking, NO_INTEGERS)
+
+
+def test_gamma_is_remembered_from_generation_to_generation() -> None:
+    """It forgets a little each time: by c_gamma, here a fifteenth, towards how much the axes grow."""
+    s = scaled.start(scaled.constants(6, 8), np.zeros(6), NO_INTEGERS)
+    after = one_generation(s._replace(gamma=2.0))
+    assert 2.0 - 1.1 / 15 < after.gamma < 2.0 - 0.9 / 15
+    again = one_generation(after)
+    assert (
+        after.gamma - 1.1 * (after.gamma - 1) / 15 < again.gamma < after.gamma - 0.9 * (after.gamma - 1) / 15
+    )
+
+
+def test_expansion_is_emphasized_from_the_fifth_long_path_on() -> None:
+    """Also with diagonal scaling: four in a row are not enough."""
+    s = scaled.start(scaled.constants(6, 8), np.zeros(6), NO_INTEGERS)
+    s = s._replace(p_sigma=np.full(6, 9.0), gamma=2.0)
+    fourth, fifth = (one_generation(s._replace(long_paths=before)) for before in (3, 4))
+    assert (fourth.long_paths, fifth.long_paths) == (4, 5)
+    assert np.prod(fifth.sd) > 1.5 * np.prod(fourth.sd)
 
 
 def test_the_step_of_d_is_the_natural_gradient() -> None:

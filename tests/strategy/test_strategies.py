@@ -77,3 +77,14 @@ def test_the_default_margin_and_population_are_the_papers() -> None:
     lattice = Lattice([(0.0, 1.0, 9)] * 3)
     for margin, alpha in ((None, 1 / (5 * 8)), (0.01, 0.01)):
         assert integers_of(lattice, 2, 8, margin, Leap()).alpha == alpha
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_the_eigenbasis_is_refreshed_in_every_generation_only_if_that_is_asked_for(name: str) -> None:
+    strategy = STRATEGIES[name]
+    integers = Integers(20, Lattice([]), 0.01, strategy.treatment)
+    lazy, exact = (
+        strategy.gaussian(integers, np.zeros(20), 6, **options) for options in ({}, {"exact": True})
+    )
+    assert move(lazy, ellipsoid, 1).age == 1
+    assert move(exact, ellipsoid, 1).age == 0
