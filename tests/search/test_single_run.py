@@ -92,7 +92,9 @@ def test_a_search_begins_with_a_run_from_the_given_mean() -> None:
     assert search.phase is search.run
     m, sd = search.where()
     assert (m.tolist(), sd.tolist()) == ([0.5, -0.5, 1.0], [1.0] * 3)
-    assert not search.run.done
+    assert search.run.domain is search.domain is DOMAIN
+    assert search.run.done is False  # it goes on for ever
+    assert search.run.priced is False  # the paper's systems know no price of violations
     assert search.run.best.key == order.WORST
     assert search.run.accepts(np.array([4.0]))
 
