@@ -182,5 +182,7 @@ def test_values_near_the_end_of_all_numbers_have_a_price_or_none_but_are_no_erro
     phase.observe(Results(points, values, violations))
     assert phase.best.violation == 0.0
     phase = mixed_run()
-    generation(phase, 0.5, 1.7e308, amount=1.7e308)  # their sum is not a number any more
+    phase.draw(np.random.default_rng(1))
+    values, violations = np.array([1.7e308, 1.0] * 4), np.array([1.7e308, 0.0] * 4)
+    phase.observe(Results(phase.propose(), values, violations))  # their sum is not a number any more
     assert phase.price == 0.0

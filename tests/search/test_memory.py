@@ -241,3 +241,39 @@ def test_a_few_bytes_that_claim_to_be_gigabytes_are_not_unpacked() -> None:
         assert tracemalloc.get_traced_memory()[1] < 10_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_a_batch_of_nothing_changes_nothing() -> None:
+    memory = Memory(2)
+    memory.extend([], np.empty((0, 2)), [], [])
+    assert (len(memory), str(memory.ids.dtype), memory.best) == (0, "int64", None)
+    memory.extend([3], np.ones((1, 2)), [1.0], [0.0])
+    memory.extend([], np.empty((0, 2)), [], [])
+    assert (memory.ids.tolist(), str(memory.ids.dtype)) == ([3], "int64")
+
+
+def test_a_memory_that_is_just_full_comes_back() -> None:
+    memory, again = filled(40, capacity=40), Memory(3, capacity=40)
+    assert len(memory) == 40
+    again.restore(memory.state())
+    assert contents(again) == contents(memory)
+    with pytest.raises(ValueError, match="must hold 0 to 39 evaluations, got 40"):
+        Memory(3, capacity=39).restore(memory.state())
+
+
+@pytest.mark.parametrize(
+    ("kind", "known"), [(0, True), (len(Failure), True), (len(Failure) + 1, False), (255, False)]
+)
+def test_kinds_of_failure_that_do_not_exist_are_refused(kind: int, known: bool) -> None:
+    memory = Memory(1)
+    memory.extend([0], np.zeros((1, 1)), [math.nan], [0.0], {0: Outcome(math.nan, failure=Failure.DIED)})
+    state = memory.state()
+    raw = bytearray(zlib.decompress(base64.b85decode(state["base85"])))
+    assert raw[8] == len(Failure)  # after the id
+    raw[8] = kind
+    state["base85"] = base64.b85encode(zlib.compress(bytes(raw))).decode()
+    if known:
+        Memory(1).restore(state)
+        return
+    with pytest.raises(ValueError, match="unknown kind of failure"):
+        Memory(1).restore(state)

@@ -385,16 +385,16 @@ def test_values_near_the_end_of_all_numbers_are_no_model_and_no_error(
     assert newton.failed
 
 
-def test_a_side_that_is_only_extrapolated_is_not_gone_to() -> None:
-    """However good it should be: it was not evaluated."""
+@pytest.mark.parametrize(("side", "centre"), [(4.0, 0), (2.9, 1)])
+def test_a_side_that_is_only_extrapolated_is_not_gone_to(side: float, centre: int) -> None:
+    """However good it should be: it was not evaluated. The other side was."""
     newton = on_a_line(parabola)
     batch(newton, parabola)
     points = newton.propose()
-    told = Results(points, np.array([3.0, 4.0, np.nan]), None, known=np.array([True, True, False]))
+    told = Results(points, np.array([3.0, side, np.nan]), None, known=np.array([True, True, False]))
     newton.observe(told)
-    assert newton.centre.value == 3.0
-    np.testing.assert_array_equal(newton.centre.x, points.x[0])
-    assert newton.best.value == 3.0
+    assert newton.centre.value == newton.best.value == min(side, 3.0)
+    np.testing.assert_array_equal(newton.centre.x, points.x[centre])
 
 
 @pytest.mark.parametrize("unit", [1e-200, 1e-30, 1e30, 1e200])

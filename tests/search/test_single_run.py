@@ -93,7 +93,9 @@ def test_a_search_begins_with_a_run_from_the_given_mean() -> None:
     assert isinstance(search.phase, SingleRun)
     m, sd = search.phase.where()
     assert (m.tolist(), sd.tolist()) == ([0.5, -0.5, 1.0], [1.0] * 3)
-    assert not search.phase.done
+    assert search.phase.domain is search.domain
+    assert search.phase.done is False  # it goes on for ever
+    assert search.phase.priced is False  # the paper's systems know no price of violations
     assert search.phase.best.key == order.WORST
     assert search.phase.accepts(np.array([4.0]))
 
