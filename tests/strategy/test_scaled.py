@@ -33,6 +33,10 @@ def test_d_is_learnt_faster_than_a_the_more_variables_there_are(exact: bool) -> 
         assert scaled.constants(N, 8, least_rate=0.6).least_eta_A == pytest.approx(2 * c.least_eta_A)
 
 
+def test_unless_it_is_to_be_exact_the_eigenbasis_is_that_of_some_generations() -> None:
+    assert [scaled.constants(N, 8).refresh for N in (2, 6, 10)] == [1, 3, 5]
+
+
 def test_the_gaussian_is_the_one_that_was_given() -> None:
     rng = np.random.default_rng(1)
     sd, A = np.array([1.0, 10.0, 0.1, 3.0, 1.0, 1.0]), rng.standard_normal((6, 6))
