@@ -107,6 +107,44 @@ def test_of_several_attempts_the_smallest_id_counts(order: tuple[int, ...]) -> N
     assert batch.told == dict.fromkeys((0, 4, 7), 2)
 
 
+def test_slots_that_were_asked_out_of_their_order_are_told_by_their_ids() -> None:
+    """Also if all are told at once."""
+    batch = batch_of(Toy(size=3))
+    for id, slot in ((5, 2), (6, 0), (7, 1)):
+        batch.ask(id, slot)
+    batch.tell([5, 6, 7], [1.0, 2.0, 3.0], [0.0, 0.5, 0.0])
+    assert batch.values == [2.0, 3.0, 1.0]
+    assert batch.violations == [0.5, 0.0, 0.0]
+    assert batch.told == {5: 2, 6: 0, 7: 1}
+    assert batch.unknown == 0
+
+
+def test_a_batch_that_is_told_in_parts_or_in_another_order_is_the_same_as_at_once() -> None:
+    whole, parts, backwards = (batch_of(Toy()) for _ in range(3))
+    for batch in (whole, parts, backwards):
+        batch.ask_next(10, None)
+    values, violations = [4.0, 3.0, 2.0, 1.0], [0.0, 0.5, 0.0, 0.25]
+    whole.tell([10, 11, 12, 13], values, violations)
+    parts.tell([10, 11], values[:2], violations[:2])
+    assert parts.unknown == 2
+    parts.tell([12, 13], values[2:], violations[2:])
+    backwards.tell([13, 12, 11, 10], values[::-1], violations[::-1])
+    for batch in (whole, parts, backwards):
+        assert (batch.values, batch.violations, batch.unknown) == (values, violations, 0)
+        assert batch.told == batch.slots == {10: 0, 11: 1, 12: 2, 13: 3}
+        assert batch.results([]).known is None
+
+
+def test_a_part_of_a_batch_that_is_told_when_it_is_asked_is_not_all() -> None:
+    batch = batch_of(Toy())
+    batch.ask_next(0, 2)
+    batch.tell([0, 1], [1.0, 2.0], [0.0, 0.0])
+    assert batch.unknown == 2
+    results = batch.results([])
+    assert results.known is not None
+    assert results.known.tolist() == [True, True, False, False]
+
+
 def test_there_are_not_more_extra_proposals_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_module, "MOST_EXTRAS", 6)
     batch = batch_of(Toy())
@@ -114,6 +152,10 @@ def test_there_are_not_more_extra_proposals_than_that(monkeypatch: pytest.Monkey
     assert not batch.has(10)
     assert asked(batch, *range(12)) == [*range(10), 0, 1]  # then second attempts have to do
     assert len(batch.points.x) == 10
+
+
+def test_numbers_of_pairs_stay_what_they_are_in_saved_states() -> None:
+    assert MOST_SLOTS == 4_294_967_296
 
 
 def test_the_limit_is_far_from_what_workers_need() -> None:
@@ -140,6 +182,14 @@ def test_what_is_known() -> None:
     everything, origins = with_late.arranged()
     assert origins == (0, 3, 1)
     assert everything.points.x[:, 0].tolist() == [0.0, 2.0, 5.0, 160.0, 150.0]
+
+
+def test_what_is_random_about_late_results_is_apart_from_extra_proposals() -> None:
+    batch = batch_of(Toy())
+    about = batch.results([]).late
+    assert about is not None
+    assert about.rng.random() == np.random.default_rng([5, 0]).random()
+    assert about.pairs.dtype == np.int64
 
 
 def test_a_whole_batch_is_just_its_results() -> None:
