@@ -93,6 +93,34 @@ def test_second_attempts_begin_with_what_was_asked_least() -> None:
     assert not batch.has(4)
 
 
+def test_a_first_attempt_counts_once_however_it_was_asked() -> None:
+    one_by_one = batch_of(Toy(groups=0))
+    one_by_one.ask_next(0, 2)
+    assert asked(one_by_one, 2, 3, 4) == [2, 3, 0]
+    restored = batch_of(Toy(groups=0))
+    restored.restore([[0, 0], [1, 1]])
+    assert list(restored.ask_next(2, None)) == [2, 3]
+    assert asked(restored, 4) == [0]
+
+
+def test_a_phase_that_has_no_more_proposals_is_not_asked_again() -> None:
+    class Spent(Toy):
+        """Counts how often it was asked."""
+
+        count = 0
+
+        def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
+            self.count += 1
+            return super().extra(k, rng)
+
+    phase = Spent(groups=1)
+    batch = batch_of(phase)
+    assert not batch.has(99)
+    assert batch.has(5)  # what it had before is there
+    assert not batch.has(6)
+    assert phase.count == 2
+
+
 @pytest.mark.parametrize("order", [(0, 4, 7), (7, 4, 0), (4, 7, 0), (4, 0, 7)])
 def test_of_several_attempts_the_smallest_id_counts(order: tuple[int, ...]) -> None:
     batch = batch_of(Toy(groups=0))
@@ -107,6 +135,57 @@ def test_of_several_attempts_the_smallest_id_counts(order: tuple[int, ...]) -> N
     assert batch.told == dict.fromkeys((0, 4, 7), 2)
 
 
+def test_a_second_attempt_that_comes_too_late_is_told_among_others() -> None:
+    batch = batch_of(Toy())
+    for id, slot in ((0, 2), (4, 2), (5, 1)):
+        batch.ask(id, slot)
+    batch.tell([0], [3.0], [0.0])
+    batch.tell([4, 5], [1.0, 2.0], [0.0, 0.0])
+    assert batch.values[1:3] == [2.0, 3.0]
+    assert batch.unknown == 2
+
+
+def test_slots_that_were_asked_out_of_their_order_are_told_by_their_ids() -> None:
+    """Also if all are told at once."""
+    batch = batch_of(Toy(size=3))
+    for id, slot in ((5, 2), (6, 0), (7, 1)):
+        batch.ask(id, slot)
+    batch.tell([5, 6, 7], [1.0, 2.0, 3.0], [0.0, 0.5, 0.0])
+    assert batch.values == [2.0, 3.0, 1.0]
+    assert batch.violations == [0.5, 0.0, 0.0]
+    assert batch.told == {5: 2, 6: 0, 7: 1}
+    assert batch.unknown == 0
+
+
+def test_a_batch_that_is_told_in_parts_or_in_another_order_is_the_same_as_at_once() -> None:
+    whole, parts, backwards = (batch_of(Toy()) for _ in range(3))
+    for batch in (whole, parts, backwards):
+        batch.ask_next(10, None)
+    values, violations = [4.0, 3.0, 2.0, 1.0], [0.0, 0.5, 0.0, 0.25]
+    whole.tell([10, 11, 12, 13], values, violations)
+    parts.tell([10, 11], values[:2], violations[:2])
+    assert parts.unknown == 2
+    parts.tell([12, 13], values[2:], violations[2:])
+    backwards.tell([13, 12, 11, 10], values[::-1], violations[::-1])
+    for batch in (whole, parts, backwards):
+        assert (batch.values, batch.violations, batch.unknown) == (values, violations, 0)
+        assert batch.told == batch.slots == {10: 0, 11: 1, 12: 2, 13: 3}
+        assert batch.results([]).known is None
+        with_late = batch.results([late(50, FOREIGN)])
+        assert with_late.known is not None
+        assert with_late.known.tolist() == [True] * 4
+
+
+def test_a_part_of_a_batch_that_is_told_when_it_is_asked_is_not_all() -> None:
+    batch = batch_of(Toy())
+    batch.ask_next(0, 2)
+    batch.tell([0, 1], [1.0, 2.0], [0.0, 0.0])
+    assert batch.unknown == 2
+    results = batch.results([])
+    assert results.known is not None
+    assert results.known.tolist() == [True, True, False, False]
+
+
 def test_there_are_not_more_extra_proposals_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_module, "MOST_EXTRAS", 6)
     batch = batch_of(Toy())
@@ -114,6 +193,10 @@ def test_there_are_not_more_extra_proposals_than_that(monkeypatch: pytest.Monkey
     assert not batch.has(10)
     assert asked(batch, *range(12)) == [*range(10), 0, 1]  # then second attempts have to do
     assert len(batch.points.x) == 10
+
+
+def test_numbers_of_pairs_stay_what_they_are_in_saved_states() -> None:
+    assert MOST_SLOTS == 4_294_967_296
 
 
 def test_the_limit_is_far_from_what_workers_need() -> None:
@@ -140,6 +223,14 @@ def test_what_is_known() -> None:
     everything, origins = with_late.arranged()
     assert origins == (0, 3, 1)
     assert everything.points.x[:, 0].tolist() == [0.0, 2.0, 5.0, 160.0, 150.0]
+
+
+def test_what_is_random_about_late_results_is_apart_from_extra_proposals() -> None:
+    batch = batch_of(Toy())
+    about = batch.results([]).late
+    assert about is not None
+    assert about.rng.random() == np.random.default_rng([5, 0]).random()
+    assert about.pairs.dtype == np.int64
 
 
 def test_a_whole_batch_is_just_its_results() -> None:
@@ -171,6 +262,30 @@ def test_what_flies_on_when_a_batch_is_over() -> None:
     for id in (1, 3, 4):
         batch.tell([id], [1.0], [0.0])
     assert batch.in_flight() == {}
+
+
+def test_pairs_have_whole_numbers_and_a_second_attempt_has_none() -> None:
+    batch = batch_of(Toy(pairs=True))
+    asked(batch, *range(6))
+    batch.ask(6, 1)
+    numbers = [one.pair for one in batch.in_flight().values()]
+    assert numbers == [*(3 * MOST_SLOTS + n for n in (0, 1, 0, 1, 2, 2)), LONE]
+    assert {type(number) for number in numbers} == {int}
+
+
+def test_extra_proposals_that_nobody_asked_for_do_not_count_in_a_batch_of_one() -> None:
+    batch = batch_of(Toy(size=1))
+    assert batch.has(2)
+    assert len(batch.results([]).values) == 1
+
+
+def test_a_side_of_the_very_first_pair_waits_too() -> None:
+    batch = batch_of(Toy(pairs=True), generation=0)
+    asked(batch, 0)
+    batch.tell([0], [1.0], [0.0])
+    results, halves = batch.whole_pairs([])
+    assert results.told == 0
+    assert [(half.id, half.pair) for half in halves] == [(0, 0)]
 
 
 def test_sides_of_pairs_wait_for_the_other_side() -> None:
@@ -208,9 +323,9 @@ def test_who_knows_no_pairs_does_not_wait() -> None:
     batch = batch_of(Toy())
     asked(batch, 0, 1)
     batch.tell([0], [1.0], [0.0])
-    results, halves = batch.whole_pairs([late(70, LONE)])
+    results, halves = batch.whole_pairs([late(70, LONE), late(71, 11)])
     assert halves == []
-    assert results.told == 2
+    assert results.told == 3
 
 
 def test_two_attempts_at_one_side_are_no_pair() -> None:
@@ -243,6 +358,7 @@ def test_reset_and_restore() -> None:
     assert (batch.slots, batch.told, batch.unknown) == ({}, {}, 4)
     assert batch.any_slot(None) == 0
     assert batch.results([]).told == 0
+    assert batch.results([]).violations is None
     batch.restore(saved)
     assert batch.slots == again.slots
 
@@ -256,6 +372,7 @@ def test_slots_that_do_not_exist_are_refused(slot: int) -> None:
 def test_no_late_results_have_the_shapes_of_others() -> None:
     empty = joined(Proposals(np.zeros((5, 3)), np.zeros((5, 2))), [])
     assert (empty.points.x.shape, empty.points.plateaus.shape) == ((0, 3), (0, 2))
+    assert joined(empty.points, [late(1, LONE)]).violations is None
     some = joined(empty.points, [late(1, LONE, 3.0), late(2, LONE)._replace(violation=0.5)])
     assert some.values.tolist() == [3.0, 1.0]
     assert some.violations is not None

@@ -76,6 +76,16 @@ def test_the_systems_of_the_paper_have_no_price() -> None:
     assert run.price == 0.0
 
 
+def test_without_a_price_all_that_is_violated_ranks_behind_what_is_feasible() -> None:
+    """However good its values are and however small its violations."""
+    run = SingleRun(replace(DOMAIN, settings=Settings("dx-nes-ici", 8)), np.array([0.0, 0.0, 4.4]), 8)
+    run.draw(np.random.default_rng(1))
+    points = run.propose()
+    violations = np.where(points.x[:, 0] < 0, 1e-3, 0.0)
+    run.observe(Results(points, points.x[:, 0].copy(), violations))
+    assert run.gaussian.state.m[0] > 0
+
+
 def test_a_small_violation_that_is_worth_it_ranks_before_what_is_feasible() -> None:
     """The Gaussian moves there, though the best is a feasible point."""
     free, priced = mixed_run(), mixed_run()

@@ -48,6 +48,20 @@ def test_what_is_put_in_is_there_in_that_order() -> None:
     assert memory.constraint_names == []
 
 
+def test_without_violations_nothing_is_violated() -> None:
+    memory = Memory(1)
+    memory.extend([0, 1], np.zeros((2, 1)), [2.0, 1.0], None)
+    assert memory.violations.tolist() == [0.0, 0.0]
+    assert memory.failures == [None, None]
+    assert memory.best == 1
+
+
+def test_the_first_evaluation_may_have_failed_without_a_word() -> None:
+    memory = Memory(1)
+    memory.extend([0, 1], np.zeros((2, 1)), [math.nan, 1.0], None)
+    assert memory.failures == [Failure.VALUE, None]
+
+
 def test_looking_in_between_changes_nothing() -> None:
     looked, other = Memory(3), filled(50)
     rng = np.random.default_rng(1)

@@ -42,6 +42,7 @@ def test_populations_are_even_where_candidates_come_in_pairs() -> None:
     ("strategy", "population", "words"),
     [
         ("saltus", 7, "must be even and at least 4, got 7; try 8$"),
+        ("saltus", 9, "must be even and at least 4, got 9; try 10$"),
         ("saltus", 2, "must be even and at least 4, got 2; try 4$"),
         ("dx-nes-ici", 3, "must be even and at least 4, got 3; try 4$"),
         ("cma-es", 3, "must be at least 4, got 3; try 4$"),

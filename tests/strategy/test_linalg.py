@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from saltus.strategy.linalg import expm1_factors, expm1_symmetric
+from saltus.strategy.linalg import eigh, expm1_factors, expm1_symmetric
 
 
 @settings(deadline=None, max_examples=30)
@@ -23,3 +23,12 @@ def test_low_rank_exponential_is_the_exponential(seed: int, pairs: int, size: fl
     scale = np.abs(expected).max()
     np.testing.assert_allclose(np.eye(len(full)) + (R.T * e) @ R, expected, atol=1e-9 * scale)
     np.testing.assert_allclose(np.eye(len(full)) + expm1_symmetric(full), expected, atol=1e-9 * scale)
+
+
+def test_the_lower_triangle_of_a_symmetric_matrix_is_read() -> None:
+    """As NumPy reads it: what rounding has made of the upper one does not count."""
+    half = np.random.default_rng(0).standard_normal((5, 5))
+    s = half + half.T
+    d, U = eigh(np.tril(s))
+    np.testing.assert_allclose(d, np.linalg.eigvalsh(s))
+    np.testing.assert_allclose((U * d) @ U.T, s, atol=1e-12)

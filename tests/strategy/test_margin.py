@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
@@ -47,6 +48,20 @@ def test_every_neighbouring_plateau_keeps_its_probability(
     outer = (plateau == 0) | (plateau == 10)
     assert np.all(np.maximum(below, above)[outer] >= alpha * (1 - 1e-6))
     np.testing.assert_array_equal(A[outer], 1.0)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.1])
+def test_what_one_margin_lacks_is_taken_in_proportion_to_what_the_others_exceed(alpha: float) -> None:
+    """The mean is close to one neighbour and far from the other, once below and once above the middle."""
+    lattice = Lattice([(0.0, 1.0, 11)] * 2)
+    before, sd = np.array([4.6, 5.4]), np.full(2, 0.3)
+    near, far = ndtr(-0.1 / 0.3), ndtr(-0.9 / 0.3)
+    lack, excess = alpha / 2 - far, near - alpha / 2
+    given_up = lack * excess / (excess + (1 - near - far) - alpha / 2)
+    after, (A,) = Margin().correct_mean(lattice, alpha, (np.ones(2),), before, sd)
+    below, above = probabilities(lattice, after, A * sd)
+    np.testing.assert_allclose(below, [near - given_up, alpha / 2])
+    np.testing.assert_allclose(above, [alpha / 2, near - given_up])
 
 
 def test_points_are_evaluated_after_magnification() -> None:

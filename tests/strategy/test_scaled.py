@@ -9,7 +9,8 @@ import pytest
 
 from saltus._typing import FloatArray
 from saltus.space.lattice import Lattice
-from saltus.strategy import Integers, Leap, Ranking, Round, rank, scaled
+from saltus.strategy import Integers, Leap, Ranking, Round, dxnesic, rank, scaled
+from saltus.strategy.dxnesic import Regime
 
 NO_INTEGERS = Integers(6, Lattice([]), 0.1, Round())
 
@@ -31,6 +32,10 @@ def test_d_is_learnt_faster_than_a_the_more_variables_there_are(exact: bool) -> 
         assert c.eta_D == pytest.approx((3 + math.log(N)) / 5 / math.sqrt(N))
         assert c.least_eta_A / c.eta_D == pytest.approx(1.5 / N)
         assert scaled.constants(N, 8, least_rate=0.6).least_eta_A == pytest.approx(2 * c.least_eta_A)
+
+
+def test_unless_it_is_to_be_exact_the_eigenbasis_is_that_of_some_generations() -> None:
+    assert [scaled.constants(N, 8).refresh for N in (2, 6, 10)] == [1, 3, 5]
 
 
 def test_the_gaussian_is_the_one_that_was_given() -> None:
@@ -81,6 +86,27 @@ def test_expansion_is_emphasized_from_the_fifth_long_path_on() -> None:
     fourth, fifth = (one_generation(s._replace(long_paths=before)) for before in (3, 4))
     assert (fourth.long_paths, fifth.long_paths) == (4, 5)
     assert np.prod(fifth.sd) > 1.5 * np.prod(fourth.sd)
+
+
+def test_while_converging_d_is_learnt_ten_times_and_a_fourteen_times_more_slowly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The same generation in two regimes; the least rate is so large that it is the one of A in both."""
+    c = scaled.constants(6, 8, least_rate=10.0)
+    s = scaled.start(c, np.zeros(6), NO_INTEGERS)
+    population = scaled.sample(c, s, scaled.draw(c, np.random.default_rng(1)))
+    ranking = rank(population.x[:, 0], None, population, NO_INTEGERS)
+    log_D, log_A = [], []
+    for regime in (Regime.STAGNATION, Regime.CONVERGENCE):
+        path = (s.p_sigma, 0, regime)
+        monkeypatch.setattr(dxnesic, "evolution_path", lambda *_, path=path: path)
+        after = scaled.update(c, s, population, ranking, NO_INTEGERS)
+        log_D.append(np.log(after.D))
+        log_A.append(np.log(np.linalg.svd(after.V @ after.W, compute_uv=False)))
+    np.testing.assert_allclose(log_D[1], log_D[0] / 10)
+    np.testing.assert_allclose(log_A[1], log_A[0] / 14, atol=1e-12)
+    assert np.abs(log_D[0]).max() > 0.01
+    assert np.abs(log_A[0]).max() > 0.01
 
 
 def test_the_step_of_d_is_the_natural_gradient() -> None:

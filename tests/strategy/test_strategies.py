@@ -29,6 +29,15 @@ def gaussian_of(
     return strategy.gaussian(integers, np.full(n_co + len(grids), m), population)
 
 
+def test_leaps_are_biased_where_the_name_says_so() -> None:
+    """DX-NES-ICI is DX-NES-IC with leaps and bias."""
+    leaping = {name: s.treatment for name, s in STRATEGIES.items() if isinstance(s.treatment, Leap)}
+    biased = {name for name, treatment in leaping.items() if treatment.bias}
+    assert biased == {"dx-nes-ici", "dx-nes-ici+d", "cma-es+leap+bias"}
+    assert leaping.keys() - biased == {"dx-nes-ic+leap", "cma-es+leap"}
+    assert {name for name in leaping if not STRATEGIES[name].mirrored} == {"cma-es+leap", "cma-es+leap+bias"}
+
+
 @pytest.mark.parametrize("name", STRATEGIES)
 @settings(deadline=None, max_examples=8)
 @given(shift=st.integers(-50, 50), seed=st.integers(0, 1000))
