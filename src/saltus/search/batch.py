@@ -112,7 +112,7 @@ class Batch:
     def tell(self, ids: Sequence[int], values: Sequence[float], violations: Sequence[float]) -> None:
         """What was asked under these ids gave this."""
         slots, told, known = self.slots, self.told, self._known
-        if self._in_order and not told and ids == list(slots) and len(slots) == self.size:  # all at once
+        if self._in_order and not told and ids == list(slots) and len(slots) == len(known):  # all at once
             self.told, self.unknown, self._known = dict(slots), 0, [True] * self.size
             self.values, self.violations = list(values), list(violations)
             return

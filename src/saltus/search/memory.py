@@ -120,8 +120,6 @@ class Memory:
         rows[:, :width] = x
         rows[:, width] = values
         rows[:, width + 1] = 0.0 if violations is None else violations
-        if self._names:
-            rows[:, width + 2 :] = math.nan
         for row, outcome in (details or {}).items():
             self._kinds[first + row] = _KINDS.index(outcome.failure)
             for name, number in outcome.constraints.items():
