@@ -116,6 +116,7 @@ class CocoTask(Task):
         self.best = best
         self.budget = budget
         self.evaluations = 0
+        self.evaluations_left = budget
         self.hits: list[int] = []
 
     def measure(self, x: FloatArray) -> tuple[float, float]:
@@ -124,6 +125,7 @@ class CocoTask(Task):
             raise Enough
         value = self.coco(x)
         self.evaluations += 1
+        self.evaluations_left = self.budget - self.evaluations
         while value - self.best <= TARGETS[len(self.hits)]:
             self.hits.append(self.evaluations)
             if len(self.hits) == len(TARGETS):

@@ -21,6 +21,7 @@ from experiments.harness import Trial
 from saltus._typing import FloatArray
 from saltus.problems import Problem
 from saltus.search import SEARCHES, Domain, Results, Search, Settings
+from saltus.search.settings import MANY_PHASES
 from saltus.search.single_run import Single
 from saltus.search.stopping import LARGEST_CONDITION
 from saltus.space.encoding import Encoding
@@ -49,16 +50,19 @@ def generations(
     exact: bool = False,
 ) -> Iterator[Generation]:
     """A run without end, from the Gaussian of the encoding; the default strategy begins again by itself."""
-    settings = Settings(strategy, population, exact=exact)
-    domain = Domain(encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends, settings)
+    settings = Settings.checked(encoding.N, strategy, population, exact=exact)
+    domain = Domain.of(encoding, settings)
     search = SEARCHES[strategy](domain, encoding.m)
     evaluations = 0
     while True:
-        if strategy == "saltus" and search.stop is not None:
+        if strategy in MANY_PHASES and search.stop is not None:
             search.restart(rng)
         search.phase.draw(rng)
         points = search.phase.propose()
-        values = problem.fun(encoding.numbers(*points))
+        x = encoding.numbers(*points)
+        values = problem.fun(x)
+        if strategy in MANY_PHASES:  # the others do not look at it
+            domain.memory.extend(range(evaluations, evaluations + len(values)), x, values, None)
         evaluations += len(values)
         search.observe(Results(points, values, None), rng)
         yield Generation(

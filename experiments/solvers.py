@@ -42,6 +42,7 @@ class Task:
         self.high = np.array(
             [len(g) - 1.0 if g else v.range()[1] for v, g in zip(space.variables, self.grids, strict=True)]
         )
+        self.evaluations_left: int | None = None  # for solvers that have to be told before
         self._as_they_are = all(grid == list(range(len(grid))) for grid in self.grids)
 
     def measure(self, x: FloatArray) -> tuple[float, float]:

@@ -24,7 +24,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("_version",),
     ("_checks", "_serialize"),
     ("order",),
-    ("space",),
+    ("space", "model"),
     ("strategy",),
     ("search",),
     ("result", "optimizer"),
@@ -40,7 +40,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
 # what the search is made of knows nothing of how and where a point is evaluated, not even in a function
-NEVER = dict.fromkeys(("space", "strategy", "search"), ("execution", "study"))
+NEVER = dict.fromkeys(("space", "model", "strategy", "search"), ("execution", "study"))
 # the oracles and the peers are for tests and comparisons
 FOREIGN = ("dxnesici", "cmaes", "cma")
 MOST_FILES_AT_THE_TOP = 12

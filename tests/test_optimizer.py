@@ -433,7 +433,19 @@ def test_a_state_without_the_memory_does_not_grow() -> None:
 # points of others
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_model_learns_from_points_of_others() -> None:
+    space = Space([Float(-5, 5), Int(-10, 10), Float(-5, 5)])
+    optimizer = Optimizer(space, strategy="saltus+model", seed=1)
+    for id in range(1000, 1020):
+        optimizer.add(np.array([3.0 + (id % 7) / 50, 3 + id % 2, 3.0]), (id % 7) / 50 + id % 2)
+    for _ in range(3):
+        candidates = optimizer.ask()
+        optimizer.tell(candidates, [100.0] * len(candidates))
+    assert optimizer.mean == pytest.approx([3.0, 3.0, 3.0])
+    assert len(optimizer.memory) == 20 + optimizer.evaluations
+
+
+@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "saltus+model"])
 def test_points_of_others_are_learnt_from(strategy: str) -> None:
     space = Space([Float(-5, 5), Int(-10, 10), Float(-5, 5)])
     optimizer = Optimizer(space, strategy=strategy, seed=1, population=8)

@@ -453,7 +453,7 @@ def test_a_point_outside_the_space_is_refused(point: dict[str, Any]) -> None:
         optimizer.add(point, 1.0)
 
 
-@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "saltus"])
+@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if not name.startswith("saltus")])
 def test_the_mean_moves_towards_good_points_of_others(strategy: str) -> None:
     optimizer = asynchronous(Space([Float(-5, 5), Int(-10, 10), Float(-5, 5)]), strategy=strategy, seed=1)
     optimizer.ask(3)

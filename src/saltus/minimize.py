@@ -36,6 +36,7 @@ def minimize(
     max_seconds: float | None = None,
     strategy: str = DEFAULT_STRATEGY,
     population: int | None = None,
+    batch: int | None = None,
     margin: float | None = None,
     mean: PerVariable = None,
     sigma: PerVariable = None,
@@ -69,8 +70,11 @@ def minimize(
         target: stop at a value this good.
         max_seconds: begin no evaluation after this time; what a worker has begun is waited for.
         strategy, population, margin, mean, sigma, seed: as for `Optimizer`.
+        batch: with "saltus+model", how many points the model chooses at a time; default as many as there are
+            workers, or one if asynchronous. It is part of what defines that search.
         workers: processes for the evaluations, with one BLAS thread each; -1 takes all cores. The
-            result does not depend on it. A process that dies is an exception, a WorkerError.
+            result does not depend on it (with "saltus+model", for the same `batch`). A process that dies is
+            an exception, a WorkerError.
         executor: evaluate there instead: anything with `submit`, such as a Dask executor.
         asynchronous: wait for nobody: a worker that is free gets a candidate at once, and every outcome
             counts, however late. It saves time where evaluations take very different times, for some more
@@ -100,10 +104,12 @@ def minimize(
         space = space_from_bounds(bounds, integrality)
     elif integrality is not None:
         raise TypeError("integrality goes with bounds; a space says which variables are integers")
+    count = worker_count(workers)
     optimizer = Optimizer(
         space,
         strategy=strategy,
         population=population,
+        batch=(1 if asynchronous else count) if batch is None else batch,
         margin=margin,
         mean=mean,
         sigma=sigma,
@@ -112,13 +118,12 @@ def minimize(
         auto_restart=restarts,
         without=without,
     )
-    count = worker_count(workers)
     limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds)
     log = HistoryLog(optimizer)
     driver = Driver(optimizer, log, limits, maximize=maximize, on_error=on_error)
 
     def result(stop: Stop | None) -> Result:
-        return driver.result(stop, History(log.rows))
+        return driver.result(stop, History(log.rows, len(log.rows)))
 
     wants_stop = stopping(callback, result)
     with ExitStack() as stack:

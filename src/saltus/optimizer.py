@@ -18,7 +18,7 @@ from .result import Best, Candidate
 from .search import SEARCHES, Domain, Memory, Results, Settings
 from .search.batch import MOST_SLOTS, Batch, InFlight, LateResult, joined
 from .search.proposal import FOREIGN
-from .search.settings import DEFAULT_STRATEGY
+from .search.settings import DEFAULT_STRATEGY, MANY_PHASES
 from .search.stopping import Stop
 from .space import Encoding, Space
 
@@ -69,6 +69,7 @@ class Optimizer:
         *,
         strategy: str = DEFAULT_STRATEGY,
         population: int | None = None,
+        batch: int = 1,
         margin: float | None = None,
         mean: PerVariable = None,
         sigma: PerVariable = None,
@@ -84,6 +85,8 @@ class Optimizer:
             space: the variables.
             strategy: a name of `saltus.STRATEGIES`.
             population: candidates a generation; default 4 + floor(3 ln N), made even.
+            batch: with "saltus+model", how many points the model chooses at a time, for as many workers: part
+                of what defines that search.
             margin: the least probability alpha of a neighbouring plateau; default 1 / (N population).
             mean: where to start, in the user's units, a number or one per variable; default the
                 middle of each range.
@@ -95,7 +98,8 @@ class Optimizer:
             auto_restart: begin another run by itself when one has stopped; default only with "saltus",
                 which cannot go on otherwise.
             without: parts of "saltus" that are left out, to see what they are worth: any of "scaling",
-                "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs".
+                "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs"; of
+                "saltus+model" also "model" and "asking".
         """
         if not isinstance(space, Space):
             raise TypeError(
@@ -104,10 +108,10 @@ class Optimizer:
             )
         self.space = space
         N = max(space.dimension, 1)
-        self._settings = settings = Settings.checked(N, strategy, population, margin, exact, without)
+        self._settings = settings = Settings.checked(N, strategy, population, margin, exact, without, batch)
         self.strategy = strategy
         self.asynchronous = asynchronous
-        self.auto_restart = strategy == DEFAULT_STRATEGY if auto_restart is None else auto_restart
+        self.auto_restart = strategy in MANY_PHASES if auto_restart is None else auto_restart
         self._encoding = encoding = Encoding(space, mean, sigma)
         self._rng = np.random.default_rng(seed)
         self.generation = self.evaluations = self.failures = 0
@@ -128,8 +132,7 @@ class Optimizer:
         # when the batch began: how many of both there were, and the best
         self._before: tuple[int, int, Best | None] = (0, 0, None)
         self._late_phase = 1  # the phase that could learn from them
-        shape = encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends
-        domain = Domain(*shape, settings, self.memory)
+        domain = Domain.of(encoding, settings, self.memory)
         self._search = SEARCHES[strategy](domain, encoding.m)
 
     # asking
@@ -496,7 +499,7 @@ class Optimizer:
     @property
     def phase(self) -> str:
         """What the search is doing at present: the name of its phase, such as "MixedRun" or "Newton"."""
-        return type(self._search.phase).__name__
+        return self._search.phase.name
 
     @property
     def mean(self) -> FloatArray:

@@ -81,24 +81,26 @@ class Best:
         return self.violation == 0.0
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class History:
     """One row a generation, as arrays: `evaluations`, `best`, `value`, `population`.
+
+    With a `length`, only the first rows are shown: others may come later.
 
     >>> history = History([(6, 2.5, 2.5, 6), (12, 2.5, 3.0, 6)])
     >>> len(history), history.evaluations.tolist(), history.best.tolist()
     (2, [6.0, 12.0], [2.5, 2.5])
     """
 
-    def __init__(self, rows: Sequence[tuple[float, float, float, float]] = ()) -> None:
-        """Rows may grow afterwards: a history shows those it was made with."""
-        self._rows, self._length = rows, len(rows)
+    rows: Sequence[tuple[float, float, float, float]] = ()
+    length: int | None = None
 
     def __len__(self) -> int:
         """How many generations there were when the history was made."""
-        return self._length
+        return len(self.rows) if self.length is None else self.length
 
     def _column(self, i: int) -> FloatArray:
-        return np.array([row[i] for row in self._rows[: self._length]], dtype=np.float64)
+        return np.array([row[i] for row in self.rows[: self.length]], dtype=np.float64)
 
     @property
     def evaluations(self) -> FloatArray:

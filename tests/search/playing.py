@@ -21,9 +21,15 @@ Values = Callable[[FloatArray], FloatArray]
 def domain_of(
     space: Space, population: int = 8, without: Collection[str] = (), encoding: Encoding | None = None
 ) -> Domain:
+    """Without a model."""
     encoding = encoding or Encoding(space, sigma=1.0)
     settings = Settings.checked(encoding.N, "saltus", population, without=without)
     return Domain(encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends, settings)
+
+
+def modelled(encoding: Encoding, population: int = 8, batch: int = 1) -> Domain:
+    """A domain with a model of its memory, which is empty."""
+    return Domain.of(encoding, Settings.checked(encoding.N, "saltus+model", population, batch=batch))
 
 
 def evaluated(domain: Domain, fun: Values, x: list[float], plateaus: list[float]) -> Evaluated:

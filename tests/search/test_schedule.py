@@ -22,6 +22,7 @@ from saltus.search.phase import Phase
 from saltus.search.polish import Polish
 from saltus.search.proposal import Evaluated, Proposals, Results
 from saltus.search.schedule import PHASES, Descent
+from saltus.search.settings import Settings
 from saltus.space.encoding import Encoding
 
 from .playing import domain_of
@@ -230,8 +231,8 @@ def test_the_state_of_a_phase_that_is_no_coarse_search_is_refused() -> None:
 
 
 def test_the_phases_are_those_of_the_diagram() -> None:
-    expected = {"MixedRun", "Newton", "Polish", "IntegerSweep", "IntegerNeighbours", "CoordinateScan"}
-    assert set(PHASES) == expected
+    descent = {"MixedRun", "Newton", "Polish", "IntegerSweep", "IntegerNeighbours", "CoordinateScan"}
+    assert set(PHASES) == {"ModelRun", *descent}
 
 
 def coupled(x: FloatArray) -> float:
@@ -395,7 +396,7 @@ def test_the_goal_and_all_else_of_a_descent_come_back_from_its_state() -> None:
         assert again.goal == station.descent.goal == (None if goal is None else (0.0, goal))
         assert (again.deep, again.scanned, again.over) == (True, True, False)
         assert again.domain is again.phase.domain is domain
-        assert again.domain.settings == ("saltus", 8, None, False, frozenset(["scan"]))
+        assert again.domain.settings == Settings("saltus", 8, without=frozenset(["scan"]))
         assert again.covariance is not None
         np.testing.assert_array_equal(again.covariance, np.eye(1))
         assert isinstance(again.smooth, Newton)

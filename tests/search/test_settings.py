@@ -14,7 +14,7 @@ from saltus.strategy import default_population
 
 
 def test_the_default_comes_first_and_the_systems_of_the_paper_follow() -> None:
-    assert list(STRATEGIES) == ["saltus", *SINGLE]
+    assert list(STRATEGIES) == ["saltus", *SINGLE, "saltus+model"]
     assert DEFAULT_STRATEGY == "saltus"
 
 
@@ -22,14 +22,14 @@ def test_what_was_not_asked_for_is_the_default() -> None:
     for N in (1, 5, 40):
         for strategy in STRATEGIES:
             settings = Settings.checked(N, strategy)
-            assert settings == (strategy, default_population(N), None, False, frozenset())
+            assert settings == Settings(strategy, default_population(N), None, False, frozenset(), 1)
             assert Settings(strategy, default_population(N)) == settings
 
 
 def test_settings_are_plain_data() -> None:
-    settings = Settings.checked(5, "saltus", np.int64(12), np.float64(0.1), True, ["scan"])
-    assert settings == ("saltus", 12, 0.1, True, frozenset(["scan"]))
-    assert [type(part) for part in settings] == [str, int, float, bool, frozenset]
+    settings = Settings.checked(5, "saltus", np.int64(12), np.float64(0.1), True, ["scan"], np.int64(3))
+    assert settings == Settings("saltus", 12, 0.1, True, frozenset(["scan"]), 3)
+    assert [type(part) for part in settings] == [str, int, float, bool, frozenset, int]
 
 
 def test_populations_are_even_where_candidates_come_in_pairs() -> None:

@@ -52,7 +52,7 @@ def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
     given["population"] = file.population(workers)
     try:
         with blaming(f"{file.path}: [study] "):
-            return Study.create(path, file.space, name=name, **given)
+            return Study.create(path, file.space, name=name, batch=workers, **given)
     except RecordError:
         if Database.is_made(path):  # by another process, meanwhile
             return opened_or_created(file, db, workers)

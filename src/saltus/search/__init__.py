@@ -16,7 +16,7 @@ from .memory import Memory
 from .phase import Phase
 from .proposal import Domain, Evaluated, Proposals, Results
 from .restarts import Saltus
-from .settings import DEFAULT_STRATEGY, STRATEGIES, Settings
+from .settings import MANY_PHASES, STRATEGIES, Settings
 from .single_run import Single
 from .stopping import Stop
 
@@ -66,4 +66,4 @@ class Search(Protocol):
 
 # from a domain, whose settings name the strategy, and a mean: the search from N(m, I)
 SEARCHES: dict[str, Callable[[Domain, FloatArray], Search]] = dict.fromkeys(STRATEGIES, Single)
-SEARCHES[DEFAULT_STRATEGY] = Saltus
+SEARCHES |= dict.fromkeys(MANY_PHASES, Saltus)

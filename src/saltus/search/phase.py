@@ -39,6 +39,11 @@ class Phase(ABC):
     best: Evaluated
     done: bool
 
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return type(self).__name__
+
     def draw(self, rng: np.random.Generator) -> None:  # noqa: B027  # most phases draw nothing
         """Draw what is random about the next batch."""
 

@@ -6,7 +6,7 @@ Points are in the coordinates of a strategy: continuous ones first, integers las
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from .. import order
 from .._typing import FloatArray, Mask
 from ..order import WORST, Key
+from ..space.encoding import Encoding
 from ..space.lattice import Lattice
+from ..space.unit import UnitCube
 from ..strategy.late import Origins
 from .memory import Memory
-from .settings import Settings
+from .settings import MODELLED, Settings
+from .surrogate import Surrogate
 
 LONE, FOREIGN = -1, -2  # instead of the number of a pair
 
@@ -146,7 +149,8 @@ class Domain:
 
     First come `n_continuous` continuous coordinates, then the integers. `low` and `high` are the ends of each
     range; where a variable has no bound, they are as far from the first mean as the ends of a range would be,
-    in standard deviations. `memory` is what was evaluated so far; its points are in the user's units.
+    in standard deviations. `memory` is what was evaluated so far; its points are in the user's units. `model`
+    is what it tells of points that were not.
     """
 
     N: int  # how many coordinates there are
@@ -156,6 +160,25 @@ class Domain:
     high: FloatArray
     settings: Settings
     memory: Memory = field(default_factory=lambda: Memory(0), compare=False, repr=False)
+    surrogate: Surrogate | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, encoding: Encoding, settings: Settings, memory: Memory | None = None) -> Self:
+        """The coordinates of an encoding, with a memory, empty unless it is given.
+
+        With a strategy that has a model, there is one of that memory.
+        """
+        memory = Memory(len(encoding.space.variables)) if memory is None else memory
+        surrogate = Surrogate(UnitCube(encoding), memory) if settings.strategy == MODELLED else None
+        shape = encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends
+        return cls(*shape, settings, memory, surrogate)
+
+    @property
+    def model(self) -> Surrogate:
+        """The model of the objective."""
+        if self.surrogate is None:
+            raise RuntimeError(f"this domain has no model: Domain.of makes one for {MODELLED!r}")
+        return self.surrogate
 
     @property
     def span(self) -> FloatArray:

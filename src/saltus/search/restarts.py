@@ -14,8 +14,10 @@ import numpy as np
 
 from .. import _serialize
 from .._typing import FloatArray
+from .asking import Asking, askable
 from .coordinate_scan import CoordinateScan
 from .mixed_run import MixedRun
+from .model_run import ModelRun
 from .phase import Phase
 from .proposal import Domain, Evaluated, Proposals, Results
 from .schedule import Descent
@@ -28,6 +30,8 @@ WITHIN = 0.2  # global runs start this share of the range away from its ends
 LOCAL_SHARES = (0.01, 0.1)  # first standard deviation of a local run: continuous, relative to the range ...
 LOCAL_CELLS = (0.3, 1.0)  # ... and integers, relative to a plateau, ...
 LOCAL_INTEGERS = 0.1  # ... or this part of the continuous one's share of the range, if that is more
+
+MOST_VARIABLES = 50  # of a model
 
 KINDS = ("small", "large", "local")  # global with the default population, global with a larger one, local
 
@@ -47,22 +51,50 @@ class Saltus:
         self.restarts = 0
         self.phases = 0  # how many have begun
         self.stop: Stop | None = None
-        self._begin(MixedRun(domain, m, 1.0))
+        self.m = m
+        # there was a run from the first mean
+        without = domain.settings.without
+        self.opened = domain.surrogate is None or "model" in without or domain.N > MOST_VARIABLES
+        self._asks = domain.surrogate is not None and "asking" not in without
+        self._begin(MixedRun(domain, m, 1.0) if self.opened else ModelRun(domain, m))
 
-    def _begin(self, first: MixedRun | CoordinateScan, covariance: FloatArray | None = None) -> None:
+    def _begin(
+        self, first: ModelRun | MixedRun | CoordinateScan, covariance: FloatArray | None = None
+    ) -> None:
         goal = None if self.incumbent is None else self.incumbent.key
         self.descent = Descent(self.domain, first, goal, covariance)
-        self.phase: Phase = first
         self.phases += 1
+        self.phase: Phase = first
+        if self._asks:
+            self._ask()
+
+    def _ask(self) -> None:
+        """Ask the model about the next batch of the descent, where it can tell."""
+        if not self.phase.done and askable(self.phase):
+            self.phase = Asking(self.phase)
 
     def observe(self, results: Results, rng: np.random.Generator) -> None:
         """Learn from the results of the batch, and go on to the next phase if this one is done."""
         self.phase.observe(results)
         self.spent[self.kind] += results.told
+        if isinstance(self.phase, Asking) and not self.phase.done:
+            return
         self.phases += self.descent.advance(rng)
         self.phase = self.descent.phase
-        if self.descent.over:
-            self._end(self.phase.best)
+        if self._asks:
+            self._ask()
+        if not self.descent.over:
+            return
+        stalled = isinstance(self.phase, ModelRun)
+        self._end(self.phase.best)
+        if stalled:  # that was only the beginning of this run
+            self.stop = None
+            self._open()
+
+    def _open(self) -> None:
+        """The run from the first mean."""
+        self.opened, self.kind = True, "small"
+        self._begin(MixedRun(self.domain, self.m, 1.0))
 
     def inject(self, point: Evaluated) -> None:
         """A result that no phase can learn from; it may still become the incumbent."""
@@ -93,6 +125,9 @@ class Saltus:
             self._end(self.phase.best)
         self.stop = None
         self.restarts += 1
+        if not self.opened:
+            self._open()
+            return
         incumbent = self.incumbent
         if incumbent is None or incumbent.violation == math.inf or self._go_global():
             self._begin(self._global(rng))
@@ -142,9 +177,13 @@ class Saltus:
     def state(self) -> dict[str, Any]:
         """What `restore` needs, for `_serialize.pack`."""
         names = ("large", "incumbent", "stray", "spent", "kind", "failures", "restarts", "phases")
+        surrogate = self.domain.surrogate
         return {name: getattr(self, name) for name in names} | {
+            "opened": self.opened,
             "stop": None if self.stop is None else self.stop.name,
             "descent": self.descent.state(),
+            "asking": self.phase.state() if isinstance(self.phase, Asking) else None,
+            "model": None if surrogate is None else surrogate.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -155,8 +194,13 @@ class Saltus:
         for name in ("incumbent", "stray"):
             point = state[name]
             setattr(self, name, None if point is None else _serialize.like(nowhere, point, name))
+        self.opened = bool(state["opened"])
+        if state["model"] is not None:
+            self.domain.model.restore(state["model"])
         self.kind = {kind: kind for kind in KINDS}[state["kind"]]
         self.spent = {kind: int(state["spent"][kind]) for kind in KINDS}
         self.stop = None if state["stop"] is None else Stop[state["stop"]]
         self.descent = Descent.restored(self.domain, state["descent"])
-        self.phase = self.descent.phase
+        self.phase, asking = self.descent.phase, state["asking"]
+        if asking is not None:
+            self.phase = Asking.revived(self.phase, asking)

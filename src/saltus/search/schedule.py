@@ -1,8 +1,12 @@
 """Schedule: which phase follows which, from the start of a run to the bottom of its valley.
 
-    mixed run -> coarse -> sweep -> neighbours -> deep -> scan
-                   ^_________|  better: coarse again        |
-                   ^________________________________________|  better: again, once
+    model run
+    mixed run -> model run -> coarse -> sweep -> neighbours -> deep -> scan
+                                ^_________|  better: coarse again        |
+                                ^________________________________________|  better: again, once
+
+Model runs are there with the strategy `saltus+model` only. The one at the very beginning is all of its
+descent; the one around the end of a mixed run comes while the model knows enough.
 
 Coarse and deep are the continuous variables alone: by Newton steps, or by the polish, a Gaussian, where those
 fail. Only what is better than the goal (the best point of all runs before) is worth what comes after the
@@ -18,10 +22,12 @@ import numpy as np
 
 from .._typing import FloatArray
 from ..order import Key
+from .asking import knows_enough
 from .coordinate_scan import CoordinateScan
 from .integer_neighbours import IntegerNeighbours, affordable
 from .integer_sweep import IntegerSweep
 from .mixed_run import MixedRun
+from .model_run import ModelRun
 from .newton import Newton
 from .phase import Phase
 from .polish import Polish
@@ -29,7 +35,10 @@ from .proposal import Domain, Evaluated
 
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
-    for phase in (MixedRun, Newton, Polish, IntegerSweep, IntegerNeighbours, CoordinateScan)
+    for phase in (
+        *(ModelRun, MixedRun, Newton, Polish),
+        *(IntegerSweep, IntegerNeighbours, CoordinateScan),
+    )
 }
 
 
@@ -39,7 +48,7 @@ class Descent:
     def __init__(
         self,
         domain: Domain,
-        first: MixedRun | CoordinateScan,
+        first: ModelRun | MixedRun | CoordinateScan,
         goal: Key | None,
         covariance: FloatArray | None = None,
     ) -> None:
@@ -69,13 +78,14 @@ class Descent:
         """The phase after the present one, which is done; None: the descent is over."""
         point = self.phase.best
         match self.phase:
+            case ModelRun(local=local):
+                return self._settled(point, rng) if local else None
             case MixedRun() as run:
                 if run.diverged or run.hopeless():
                     return None
-                if not self.domain.n_continuous:
-                    return self._sweep(point, rng)
-                self.covariance = run.conditional()
-                return self._coarse(point)
+                if self.domain.n_continuous:
+                    self.covariance = run.conditional()
+                return self._around(point) or self._settled(point, rng)
             case Newton(failed=True):
                 return self._polish(point)
             case Newton() | Polish():
@@ -94,6 +104,16 @@ class Descent:
             case CoordinateScan(start=start):
                 return self._coarse(point) if point.key < start.key else None
         raise TypeError(f"{type(self.phase).__name__} has no place in the schedule")
+
+    def _around(self, point: Evaluated) -> Phase | None:
+        """What a model still finds around a point, while it knows enough."""
+        if {"model", "asking"} & self._without or not knows_enough(self.domain):
+            return None
+        return ModelRun.around(self.domain, point)
+
+    def _settled(self, point: Evaluated, rng: np.random.Generator) -> Phase | None:
+        """The integers of a run have settled."""
+        return self._coarse(point) if self.domain.n_continuous else self._sweep(point, rng)
 
     @property
     def _conditional(self) -> FloatArray:

@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._checks import did_you_mean
+from .._checks import did_you_mean, whole_number
 from ..strategy import STRATEGIES as SINGLE
 from ..strategy import default_population
 
-DEFAULT_STRATEGY = "saltus"
-STRATEGIES = (DEFAULT_STRATEGY, *SINGLE)
-# what can be left out of the default, to see what it is worth (`experiments.ablation`)
+DEFAULT_STRATEGY, MODELLED = "saltus", "saltus+model"
+MANY_PHASES = (DEFAULT_STRATEGY, MODELLED)
+STRATEGIES = (DEFAULT_STRATEGY, *SINGLE, MODELLED)
+# what can be left out of them, to see what it is worth (`experiments.ablation`)
 OPTIONAL = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
+OPTIONAL_WITH_A_MODEL = ("model", "asking", *OPTIONAL)
 
 
 class Settings(NamedTuple):
@@ -29,6 +31,7 @@ class Settings(NamedTuple):
     margin: float | None = None
     exact: bool = False
     without: frozenset[str] = frozenset()
+    batch: int = 1
 
     @classmethod
     def checked(
@@ -39,6 +42,7 @@ class Settings(NamedTuple):
         margin: Any = None,
         exact: bool = False,
         without: Collection[str] = (),
+        batch: Any = 1,
     ) -> Settings:
         """The settings for N variables, or a ValueError that says what was expected instead."""
         even = mirrored(strategy)
@@ -51,12 +55,15 @@ class Settings(NamedTuple):
         number = isinstance(margin, int | float | np.floating)
         if margin is not None and not (number and 0 < margin < 0.5):
             raise ValueError(f"margin must be a probability between 0 and 0.5, got {margin!r}")
-        known = OPTIONAL if strategy == DEFAULT_STRATEGY else ()
+        if type(batch) is not int or batch < 1:
+            batch = whole_number("batch must be a whole number, at least 1", batch, 1)
+        known = {DEFAULT_STRATEGY: OPTIONAL, MODELLED: OPTIONAL_WITH_A_MODEL}.get(strategy, ())
         parts = frozenset([without] if isinstance(without, str) else without)
         for name in parts - set(known):
             which = ", ".join(map(repr, known)) or f"nothing of {strategy!r}"
             raise ValueError(f"without takes {which}; got {name!r}{did_you_mean(name, known)}")
-        return cls(strategy, int(population), None if margin is None else float(margin), exact, parts)
+        margin = None if margin is None else float(margin)
+        return cls(strategy, int(population), margin, exact, parts, batch)
 
 
 def mirrored(strategy: Any) -> bool:
@@ -64,4 +71,4 @@ def mirrored(strategy: Any) -> bool:
     if not isinstance(strategy, str) or strategy not in STRATEGIES:
         hint = did_you_mean(strategy, STRATEGIES)
         raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}{hint}")
-    return strategy == DEFAULT_STRATEGY or SINGLE[strategy].mirrored
+    return strategy in MANY_PHASES or SINGLE[strategy].mirrored

@@ -68,10 +68,16 @@ class Encoding:
         points = np.array([middle, np.where(bounded, low, 0.0), np.where(bounded, high, 1.0)])
         self._fold = Fold(low[:n], high[:n], self._scale[:n])
         points[:, :n] = self._fold.inverse(points[:, :n])
-        self.m, low, high = points / self._scale
+        self.m, first, last = points / self._scale
         # both ends of each coordinate; without a bound, as far from the first mean as half a usual range
         reach = 0.5 / DEFAULT_SHARE
-        self.ends = np.where(bounded, low, self.m - reach), np.where(bounded, high, self.m + reach)
+        self.ends = np.where(bounded, first, self.m - reach), np.where(bounded, last, self.m + reach)
+        # the same as values or their logarithms; of one bound only the other end is made up
+        reaches, middles = reach * self._scale, self.m * self._scale
+        self.internal_ends = (
+            np.where(np.isfinite(low), low, middles - reaches),
+            np.where(np.isfinite(high), high, middles + reaches),
+        )
         self.lattice = Lattice(scaled)
         self._values = Lattice(grids)  # in the user's units
 
@@ -134,6 +140,10 @@ class Encoding:
         x = self.encode(numbers)
         x[self.n_continuous :] = np.nan
         return x, self._values.plateau(numbers[self._discrete])
+
+    def plateaus(self, numbers: FloatArray) -> FloatArray:
+        """The plateaus of the integers of points, one row each, given in the user's order and units."""
+        return self._values.plateau(numbers[:, self._discrete])
 
     def params_of(self, numbers: FloatArray) -> Params:
         """A point as the objective gets it, from its numbers in the user's order and units."""

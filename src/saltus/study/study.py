@@ -72,6 +72,7 @@ class Study:
         direction: Direction = "minimize",
         strategy: str = DEFAULT_STRATEGY,
         population: int | None = None,
+        batch: int = 1,
         mean: PerVariable = None,
         sigma: PerVariable = None,
         seed: int | None = None,
@@ -84,7 +85,7 @@ class Study:
             space: the variables.
             name: a title; default the file's name.
             direction: "minimize" or "maximize".
-            strategy, population, mean, sigma: as for `Optimizer`.
+            strategy, population, batch, mean, sigma: as for `Optimizer`.
             seed: a whole number; by default one is drawn, and recorded.
             noisy: if the objective gives another value each time, evaluate points that repeat again
                 instead of answering them from the record.
@@ -110,6 +111,7 @@ class Study:
             space,
             strategy=strategy,
             population=population,
+            batch=batch,
             mean=mean,
             sigma=sigma,
             seed=seed,

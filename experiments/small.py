@@ -1,0 +1,240 @@
+"""Small budgets on bbob-mixint, 3 to 100 evaluations for each variable: ours and the peers.
+
+    python -m experiments.small run --dims 5 10 20 --instances 4 5 6 --seeds 3
+    python -m experiments.small show ...        the share of targets hit at each budget, a table for each D
+    python -m experiments.small plot ...        the same as curves
+    python -m experiments.small functions ...   function by function, at one budget (--at)
+
+Targets, records and instances are those of `experiments.coco`; a run that is stopped goes on where it was.
+Peers that need packages which are not in `dev` run in an environment of their own, `out/peers-env`, which is
+made when it is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+import venv
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.coco import FUNCTIONS, INSTANCES, TARGETS, CocoTask, Key, optimum, problem
+from experiments.harness import RESULTS, markdown, publish
+from experiments.record import Book
+from experiments.small_peers import SMALL_PEERS, WANTS
+from experiments.solvers import Enough, saltus
+
+FILE = RESULTS / "small.csv"
+ENVIRONMENT = Path("out/peers-env")
+BUDGETS = (3, 5, 10, 20, 30, 50, 100)  # evaluations for each variable
+METHODS = ["saltus+model", "saltus", *SMALL_PEERS]
+FEW_FUNCTIONS = [1, 3, 6, 8, 10, 12, 13, 15, 17, 20, 21, 24]  # for peers whose points cost seconds
+# of everything that runs there; the peers' own packages are in WANTS
+_COMMON = ["numpy", "scipy", "tqdm", "coco-experiment==2.8.2", "cma==4.5.0", "cmaes==0.13.1", "optuna==5.0.0"]
+
+
+class Run(NamedTuple):
+    """The budget, in evaluations per dimension, the evaluation that hit each target, and seconds in all."""
+
+    budget: int
+    hits: tuple[int, ...]
+    seconds: float
+
+
+def _row(keyed: tuple[Key, int], run: Run) -> list[Any]:
+    return [*keyed[0], run.budget, f"{run.seconds:.2f}", " ".join(map(str, run.hits))]
+
+
+def _parse(row: list[str]) -> tuple[tuple[Key, int], Run]:
+    method, *numbers, budget, seconds, hits = row
+    D, function, instance, seed = map(int, numbers)
+    run = Run(int(budget), tuple(map(int, hits.split())), float(seconds))
+    return (Key(method, D, function, instance, seed), run.budget), run
+
+
+BOOK: Book[Any, Run] = Book(
+    ["method", "D", "function", "instance", "seed", "budget", "seconds", "hits"], _row, _parse
+)
+
+
+def run_one(keyed: tuple[Key, int]) -> Run:
+    """One run, to its last target or the end of its budget."""
+    key, budget = keyed
+    coco = problem(key.D, key.function, key.instance)
+    task = CocoTask(coco, optimum(coco), budget * key.D)
+    rng = np.random.default_rng([key.D, key.function, key.instance, key.seed])
+    start = time.perf_counter()
+    with suppress(Enough):
+        (SMALL_PEERS[key.method] if key.method in SMALL_PEERS else saltus(key.method))(task, rng)
+    return Run(budget, tuple(task.hits), time.perf_counter() - start)
+
+
+def read(path: Path) -> dict[Key, Run]:
+    """The longest run of each kind in the file."""
+    record: dict[Key, Run] = {}
+    for (key, _), run in BOOK.read(path).items():
+        if key not in record or run.budget > record[key].budget:
+            record[key] = run
+    return record
+
+
+def wanted(o: argparse.Namespace, methods: list[str]) -> list[Key]:
+    """The runs that the command line asks for: seed after seed, so that a part is a fair sample."""
+    return [
+        Key(method, D, function, instance, seed)
+        for seed in range(o.first_seed, o.first_seed + o.seeds)
+        for D in o.dims
+        for method in methods
+        for instance in o.instances
+        for function in o.functions
+    ]
+
+
+def complete(o: argparse.Namespace) -> None:
+    """Run what is missing; in the environment of the peers, if it is theirs."""
+    guests = [m for m in o.methods if m in WANTS and not o.here]
+    own = [m for m in o.methods if m not in guests]
+    record = read(o.file)
+    keys = wanted(o, own)
+    missing = [(k, o.budget) for k in keys if k not in record or record[k].budget < o.budget]
+    if missing:
+        BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
+    if guests:
+        python = peers_environment(guests)
+        words = [str(python), "-m", "experiments.small", "run", "--here", "--methods", *guests]
+        for name in ("dims", "instances", "functions"):
+            words += [f"--{name}", *map(str, getattr(o, name))]
+        for name in ("budget", "seeds", "first_seed", "jobs", "file"):
+            words += [f"--{name.replace('_', '-')}", str(getattr(o, name))]
+        subprocess.run(words, check=True, env=os.environ | {"PYTHONPATH": "src"})
+
+
+def peers_environment(methods: list[str]) -> Path:
+    """The Python of an environment with the packages of these peers; what is missing is installed."""
+    python = ENVIRONMENT / "bin" / "python"
+    if not python.exists():
+        print(f"making {ENVIRONMENT} for {', '.join(methods)}", file=sys.stderr)
+        venv.create(ENVIRONMENT, with_pip=True)
+    wants = [*_COMMON, *(package for method in methods for package in WANTS[method])]
+    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *wants], check=True)
+    return python
+
+
+def share(runs: list[Run], D: int, budget: int) -> float:
+    """Of all pairs of a run and a target, those that are hit within so many evaluations per dimension."""
+    hits = sum(sum(h <= budget * D for h in run.hits) for run in runs)
+    return hits / (len(runs) * len(TARGETS))
+
+
+def runs_of(record: dict[Key, Run], o: argparse.Namespace, method: str, D: int) -> dict[Key, Run]:
+    """The runs of a method that were asked for and are there."""
+    keys = wanted(o, [method])
+    return {k: record[k] for k in keys if k.D == D and k in record}
+
+
+def table(record: dict[Key, Run], o: argparse.Namespace, D: int) -> str:
+    """Shares by method and budget; those that did not run everything, with ours on the same problems."""
+    rows = []
+    ours = runs_of(record, o, o.methods[0], D)
+    for method in o.methods:
+        runs = runs_of(record, o, method, D)
+        if not runs:
+            continue
+        most = min((r.budget for r in runs.values() if len(r.hits) < len(TARGETS)), default=o.budget)
+        budgets = [b for b in BUDGETS if b <= o.budget]
+        label = method if len(runs) == len(ours) else f"{method} ({len(runs)} of {len(ours)} runs)"
+        cells = [f"{share(list(runs.values()), D, b):.3f}" if b <= most else "" for b in budgets]
+        spent = sum(r.seconds for r in runs.values()) / sum(r.budget * D for r in runs.values())
+        rows.append([label, *cells, f"{1e3 * spent:.1f}"])
+        if len(runs) != len(ours):
+            same = [ours[k] for key in runs if (k := key._replace(method=o.methods[0])) in ours]
+            if same:
+                cells = [f"{share(same, D, b):.3f}" if b <= most else "" for b in budgets]
+                rows.append([f"... {o.methods[0]} on these", *cells, ""])
+    header = [f"D = {D}", *(f"{b} D" for b in BUDGETS if b <= o.budget), "ms per evaluation, at most"]
+    return markdown(header, rows)
+
+
+def functions(record: dict[Key, Run], o: argparse.Namespace) -> str:
+    """The share of targets by function, at one budget."""
+    rows = []
+    for f in o.functions:
+        row = [f"f{f}"]
+        for D in o.dims:
+            for method in o.methods:
+                runs = [r for k, r in runs_of(record, o, method, D).items() if k.function == f]
+                row.append(f"{share(runs, D, o.at):.2f}" if runs else "")
+        rows.append(row)
+    return markdown([f"at {o.at} D", *(f"{m} {D}" for D in o.dims for m in o.methods)], rows)
+
+
+def plot(record: dict[Key, Run], o: argparse.Namespace) -> None:
+    """Shares of targets hit over evaluations per dimension: a panel for each dimension."""
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(
+        1, len(o.dims), figsize=(4 * len(o.dims), 3.6), sharey=True, squeeze=False, layout="constrained"
+    )
+    places = np.geomspace(1, o.budget, 200)
+    for D, panel in zip(o.dims, panels[0], strict=True):
+        for method in o.methods:
+            runs = list(runs_of(record, o, method, D).values())
+            if not runs:
+                continue
+            most = min((r.budget for r in runs if len(r.hits) < len(TARGETS)), default=o.budget)
+            hits = np.sort([h / D for run in runs for h in run.hits])
+            at = places[places <= most]
+            shares = np.searchsorted(hits, at, side="right") / (len(runs) * len(TARGETS))
+            ours = method == "saltus+model"
+            panel.plot(at, shares, label=method, lw=2.2 if ours else 1.2, zorder=3 if ours else 2)
+        panel.set(xscale="log", xlim=(1, o.budget), title=f"D = {D}", xlabel="evaluations / D")
+        panel.grid(alpha=0.3)
+    panels[0][0].set_ylabel("share of targets hit")
+    panels[0][0].legend(fontsize=8)
+    picture = o.file.parent / "small-ecdf.png"
+    figure.savefig(picture, dpi=130)
+    print(picture)
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["run", "show", "functions", "plot"])
+    parser.add_argument("--dims", type=int, nargs="+", default=[5, 10, 20])
+    parser.add_argument("--instances", type=int, nargs="+", default=[4, 5, 6], choices=INSTANCES)
+    parser.add_argument("--functions", type=int, nargs="+", default=list(FUNCTIONS), choices=FUNCTIONS)
+    parser.add_argument("--budget", type=int, default=100, help="evaluations per dimension")
+    parser.add_argument("--at", type=int, default=30, help="the budget that `functions` looks at")
+    parser.add_argument("--seeds", type=int, default=3, help="how many")
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--methods", nargs="+", default=METHODS)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--file", type=Path, default=FILE)
+    parser.add_argument("--here", action="store_true", help="in this environment, whatever a peer needs")
+    o = parser.parse_args()
+    if o.what == "run":
+        complete(o)
+        return
+    record = read(o.file)
+    if o.what == "plot":
+        plot(record, o)
+    elif o.what == "functions":
+        print(functions(record, o))
+    else:
+        text = "\n\n".join(table(record, o, D) for D in o.dims)
+        if o.file == FILE:
+            publish("small", text)
+        else:
+            print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""The Gaussian process: find its parameters, give it what is known, ask it for what is not.
+
+    theta = fit(x, y)                  the likeliest parameters; the next time, from the last ones
+    model = condition(theta, x, y)     what follows from them: one factorisation
+    prediction = model.predict(points)
+
+Points are rows of the unit cube, values are finite and the smaller the better. Predictions are of warped
+values z, zero in the mean with standard deviation 1; `Fitted.values` turns them into values.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import FloatArray
+from .kernel import Kernel, covariance, differentiable
+from .posterior import OTHERS, first_parameters, kernel_of, likeliest, noise_of, symmetric
+from .warp import Gaps, Warp, gaps, unwarped, warp_of
+
+FIRST_ITERATIONS = 25  # of L-BFGS
+ITERATIONS = 10  # from parameters of a little while ago
+_LEAST_VARIANCE = 1e-12
+
+
+class Prediction(NamedTuple):
+    """Mean and standard deviation of the warped value at each of some points."""
+
+    mean: FloatArray
+    sd: FloatArray
+
+
+class Slopes(NamedTuple):
+    """A prediction, and its derivatives by the coordinates of the points, one row each."""
+
+    mean: FloatArray
+    sd: FloatArray
+    mean_by_x: FloatArray
+    sd_by_x: FloatArray
+
+
+class Fitted(NamedTuple):
+    """A model that knows some points.
+
+    Attributes:
+        theta: its parameters; with the points they make the same model again.
+        z: the warped values of the points.
+    """
+
+    theta: FloatArray
+    kernel: Kernel
+    gaps: Gaps
+    warp: Warp
+    known: FloatArray  # the points, scaled
+    z: FloatArray
+    weights: FloatArray
+    inverse: FloatArray  # of the covariance matrix of the points
+
+    @property
+    def lengths(self) -> FloatArray:
+        """The length scale of each variable: the shorter, the more the variable matters."""
+        return self.kernel.lengths
+
+    def predict(self, x: FloatArray) -> Prediction:
+        """What to expect at points."""
+        a = self.kernel.scaled(x)
+        k = covariance(self.kernel, a, self.known)
+        explained = np.einsum("ij,ij->i", k @ self.inverse, k)
+        variance = self.kernel.variance(a) - explained
+        return Prediction(k @ self.weights, np.sqrt(np.maximum(variance, _LEAST_VARIANCE)))
+
+    def mean(self, x: FloatArray) -> FloatArray:
+        """The mean alone, which is cheaper."""
+        return np.asarray(covariance(self.kernel, self.kernel.scaled(x), self.known) @ self.weights)
+
+    def slopes(self, x: FloatArray) -> Slopes:
+        """A prediction with its derivatives."""
+        kernel = self.kernel
+        a = kernel.scaled(x)
+        parts = differentiable(kernel, a, self.known)
+        k = parts.total
+        solved = k @ self.inverse
+        variance = kernel.variance(a) - np.einsum("ij,ij->i", solved, k)
+        sd = np.sqrt(np.maximum(variance, _LEAST_VARIANCE))
+        D = x.shape[1]
+        far = 1.0 + np.einsum("ij,ij->i", a, a)[:, None] / D
+        by_a = (4.0 * kernel.quadratic / D) * far * a - 2.0 * parts.gradient(solved)
+        by_a[variance <= _LEAST_VARIANCE] = 0.0
+        mean_by_a = parts.gradient(np.broadcast_to(self.weights, k.shape))
+        lengths = kernel.lengths
+        return Slopes(k @ self.weights, sd, mean_by_a / lengths, by_a / (2.0 * sd[:, None] * lengths))
+
+    def believing(self, x: FloatArray) -> Fitted:
+        """The model if these points turned out as it predicts: the same mean, and surer of it around them."""
+        a = self.kernel.scaled(x)
+        k = covariance(self.kernel, a, self.known)
+        solved = k @ self.inverse
+        left = covariance(self.kernel, a, a) - solved @ k.T
+        left.flat[:: len(x) + 1] += noise_of(self.theta) + _LEAST_VARIANCE
+        corner = np.linalg.pinv(left, hermitian=True)
+        side = -solved.T @ corner
+        inverse = np.block([[self.inverse - side @ solved, side], [side.T, corner]])
+        return self._replace(
+            known=np.concatenate((self.known, a)),
+            z=np.concatenate((self.z, k @ self.weights)),
+            weights=np.concatenate((self.weights, np.zeros(len(x)))),
+            inverse=inverse,
+        )
+
+    def values(self, z: FloatArray) -> FloatArray:
+        """The values that warped ones stand for."""
+        return unwarped(self.gaps, self.warp, z)
+
+    def warped(self, y: FloatArray) -> FloatArray:
+        """The other way: what values are for the model; below the least known one is like that one."""
+        from_least = np.maximum(y / 2 - self.gaps.minimum / 2, 0.0) / self.gaps.unit
+        return np.asarray((np.log1p(from_least / self.warp.s) - self.warp.mean) / self.warp.sd)
+
+
+def fit(
+    x: FloatArray, y: FloatArray, theta: FloatArray | None = None, iterations: int | None = None
+) -> FloatArray:
+    """The likeliest parameters, from others or from scratch.
+
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.random((30, 2))
+    >>> theta = fit(x, (x[:, 0] - 0.3) ** 2)
+    >>> lengths = condition(theta, x, (x[:, 0] - 0.3) ** 2).lengths
+    >>> bool(lengths[0] < lengths[1])  # the second variable does not matter
+    True
+    """
+    known = gaps(y)
+    begin = first_parameters(x.shape[1]) if theta is None else theta
+    if known.flat or len(y) < 2:
+        return begin
+    if iterations is None:
+        iterations = FIRST_ITERATIONS if theta is None else ITERATIONS
+    return likeliest(begin, x, known, iterations)
+
+
+def condition(theta: FloatArray, x: FloatArray, y: FloatArray) -> Fitted:
+    """The model with these parameters that knows these points."""
+    from scipy.linalg import lapack
+
+    if len(theta) != x.shape[1] + OTHERS:
+        raise ValueError(f"theta must have {x.shape[1] + OTHERS} parameters, got {len(theta)}")
+    kernel, known = kernel_of(theta), gaps(y)
+    warp, z = warp_of(known, float(np.exp(theta[-1])))
+    a = kernel.scaled(x)
+    K = covariance(kernel, a, a)
+    noise = noise_of(theta)
+    while True:  # more noise until rounding errors do no harm
+        noisy = K.copy()
+        noisy.flat[:: len(K) + 1] += noise
+        factor, info = lapack.dpotrf(noisy, lower=1, clean=0, overwrite_a=1)
+        if not info:
+            break
+        noise = max(10 * noise, 1e-12 * float(K.diagonal().max()))
+    inverse = symmetric(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
+    return Fitted(theta, kernel, known, warp, a, z, inverse @ z, inverse)

@@ -1,0 +1,199 @@
+"""Where to evaluate next, by a model: the lowest mean - kappa sd in a region of the mixed lattice.
+
+Random points that change some coordinates of the centre, then a local search from the best of them: over
+neighbouring values of the integers, and along the slope and at random in the continuous coordinates. Points
+are rows of the unit cube.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import FloatArray, Mask
+from ..model import Fitted
+from ..space.unit import UnitCube
+
+CANDIDATES = 400  # random points
+CHANGED = 3  # coordinates: half of the points change about so many, the others ...
+MOST_CHANGED = 20  # ... about so many
+STARTS = 3  # of local searches
+ROUNDS = 8  # of a local search, at most
+SHORTER = 0.6  # continuous steps, from one round to the next
+ALONG = (1.0, 0.5, 0.25, 0.1, 0.03)  # steps along the slope, relative to half the region ...
+RANDOM_STEPS = 4  # ... and how many random ones
+FEW_VALUES = 4  # of an integer with so many values at most, all are tried
+SAME = 1e-9  # nearer points are the same one
+SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.2, 5.0  # of a coordinate's side, relative to the others'
+
+
+class Region(NamedTuple):
+    """A box in the unit cube around a centre."""
+
+    centre: FloatArray
+    half: FloatArray  # half the length of each side, before the cube ends
+    low: FloatArray
+    high: FloatArray
+
+
+def region(cube: UnitCube, centre: FloatArray, side: float, lengths: FloatArray) -> Region:
+    """The box with this side, longer where the length scale is; the next value of an integer always fits in.
+
+    Args:
+        cube: where it lies.
+        centre: its middle, a point that can be evaluated.
+        side: relative to the range of a variable.
+        lengths: the length scales of a model.
+    """
+    weights = np.clip(lengths / np.exp(np.log(lengths).mean()), SMALLEST_WEIGHT, LARGEST_WEIGHT)
+    half = np.minimum(0.5 * side * weights, 1.0)
+    n, lattice = cube.n_continuous, cube.lattice
+    own = lattice.plateau(centre[n:])
+    up = lattice.value(np.minimum(own + 1, lattice.last)) - centre[n:]
+    down = centre[n:] - lattice.value(np.maximum(own - 1, 0))
+    half[n:] = np.maximum(half[n:], 1.001 * np.maximum(up, down))
+    low, high = np.maximum(centre - half, cube.low), np.minimum(centre + half, cube.high)
+    return Region(centre, half, low, high)
+
+
+class Seen:
+    """Points that are not to be evaluated again."""
+
+    def __init__(self, points: FloatArray) -> None:
+        """Rows of the unit cube; told apart by their shadows on one line that is parallel to nothing."""
+        self.width = points.shape[1]
+        self._line = np.random.default_rng(1).uniform(0.5, 1.0, points.shape[1])
+        self._shadows = np.sort(points @ self._line)
+
+    def __contains__(self, point: FloatArray) -> bool:
+        """Whether it is one of them."""
+        return bool(self.which(point[None])[0])
+
+    def which(self, points: FloatArray) -> Mask:
+        """Which of several are among them."""
+        if not self._shadows.size:
+            return np.zeros(len(points), dtype=bool)
+        shadows = points @ self._line
+        after = np.searchsorted(self._shadows, shadows)
+        gaps = [
+            np.abs(self._shadows[np.clip(place, 0, len(self._shadows) - 1)] - shadows)
+            for place in (after - 1, after)
+        ]
+        return np.asarray(np.minimum(*gaps) < SAME)
+
+
+class Acquisition(NamedTuple):
+    """What is to be minimised: mean - kappa sd of a model, infinite where enough is known."""
+
+    model: Fitted
+    kappa: float
+    seen: Seen
+    closed: Seen  # integers, as rows of the unit cube, that have been tried enough
+
+    def __call__(self, u: FloatArray) -> FloatArray:
+        """At points."""
+        if self.kappa == 0.0:
+            values = self.model.mean(u)
+        else:
+            prediction = self.model.predict(u)
+            values = prediction.mean - self.kappa * prediction.sd
+        shut = self.seen.which(u) | self.closed.which(u[:, u.shape[1] - self.closed.width :])
+        return np.asarray(np.where(shut, np.inf, values))
+
+    def slope(self, u: FloatArray) -> FloatArray:
+        """Its gradient."""
+        slopes = self.model.slopes(u)
+        return slopes.mean_by_x - self.kappa * slopes.sd_by_x
+
+
+def lowest(
+    acquisition: Acquisition, cube: UnitCube, box: Region, rng: np.random.Generator
+) -> FloatArray | None:
+    """The best point that is found, or None if all that was tried is known already."""
+    candidates = random_points(cube, box, rng)
+    values = acquisition(candidates)
+    first = np.argsort(values, kind="stable")[:STARTS]
+    u, values = _improved(acquisition, cube, box, candidates[first], values[first], rng)
+    best = int(values.argmin())
+    return u[best] if np.isfinite(values[best]) else None
+
+
+def random_points(
+    cube: UnitCube, box: Region, rng: np.random.Generator, count: int = CANDIDATES
+) -> FloatArray:
+    """Points of the box that differ from its centre in some coordinates, at least in one."""
+    N = cube.N
+    anywhere = rng.uniform(box.low, box.high, (count, N))
+    shares = np.where(rng.random(count) < 0.5, min(1.0, MOST_CHANGED / N), min(1.0, CHANGED / N))
+    changed = rng.random((count, N)) < shares[:, None]
+    changed[np.arange(count), rng.integers(0, N, count)] = True
+    return cube.snapped(np.where(changed, anywhere, box.centre))
+
+
+def _improved(
+    acquisition: Acquisition,
+    cube: UnitCube,
+    box: Region,
+    u: FloatArray,
+    values: FloatArray,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Local searches from several points, side by side."""
+    step, n = 0.5, cube.n_continuous
+    rows = np.arange(len(u))
+    for _ in range(ROUNDS):
+        around = [integer_neighbours(cube, u)]
+        if n:
+            around.append(_continuous_neighbours(acquisition, box, u, n, step, rng))
+            step *= SHORTER
+        tried = np.concatenate(around, axis=1)
+        count = tried.shape[1]
+        if not count:
+            break
+        found = acquisition(tried.reshape(-1, cube.N)).reshape(len(u), count)
+        best = found.argmin(axis=1)
+        lower = found[rows, best] < values
+        u = np.where(lower[:, None], tried[rows, best], u)
+        values = np.where(lower, found[rows, best], values)
+        if not lower.any() and not n:
+            break
+    return u, values
+
+
+def integer_neighbours(cube: UnitCube, u: FloatArray) -> FloatArray:
+    """For each point those that differ in one integer: by one value, or by any if it has few."""
+    n, lattice = cube.n_continuous, cube.lattice
+    own = lattice.plateau(u[:, n:])
+    few = lattice.last < FEW_VALUES
+    columns: list[int] = []
+    plateaus: list[FloatArray] = []
+    for j, last in enumerate(lattice.last.tolist()):
+        if few[j]:
+            others = [np.mod(own[:, j] + k, last + 1) for k in range(1, int(last) + 1)]
+        else:
+            others = [np.maximum(own[:, j] - 1, 0), np.minimum(own[:, j] + 1, last)]
+        columns += [j] * len(others)
+        plateaus += others
+    tried = np.repeat(u[:, None, :], len(columns), axis=1)
+    for place, (j, other) in enumerate(zip(columns, plateaus, strict=True)):
+        changed = own.copy()
+        changed[:, j] = other
+        tried[:, place, n + j] = lattice.value(changed)[:, j]
+    return tried
+
+
+def _continuous_neighbours(
+    acquisition: Acquisition, box: Region, u: FloatArray, n: int, step: float, rng: np.random.Generator
+) -> FloatArray:
+    """For each point some along the slope and some at random, in the continuous coordinates."""
+    half = box.half[:n]
+    slope = -acquisition.slope(u)[:, :n] * half  # in units of the box, the steepest way
+    longest = np.abs(slope).max(axis=1, keepdims=True)
+    slope = slope / np.maximum(longest, np.finfo(np.float64).tiny)
+    along = slope[:, None, :] * np.array(ALONG)[:, None]
+    random = rng.standard_normal((len(u), RANDOM_STEPS, n))
+    random *= rng.random(random.shape) < max(0.3, 1 / n)
+    tried = np.repeat(u[:, None, :], len(ALONG) + RANDOM_STEPS, axis=1)
+    tried[:, :, :n] += 2 * step * half * np.concatenate((along, 0.5 * random), axis=1)
+    return np.clip(tried, box.low, box.high)

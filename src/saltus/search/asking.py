@@ -1,0 +1,225 @@
+"""Asking before paying: of the batch of a phase only those points are evaluated that the model cannot tell.
+
+A phase draws and proposes its batch as ever. The model predicts it, a part of it is proposed in its place,
+and when enough is known, the phase observes the whole batch: values where they were paid for, predictions
+elsewhere. So a phase need not know that there is a model. What is predicted is never better than the best
+that was paid for.
+
+- A generation of a mixed run: the most promising points are paid for, and more of them until the order that
+  was predicted is the order that came.
+- Integers in a sweep, and lines of a scan: only what may be better than the best point.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import _serialize
+from .._typing import FloatArray
+from ..model import Fitted
+from .coordinate_scan import CoordinateScan
+from .integer_sweep import IntegerSweep
+from .mixed_run import MixedRun
+from .phase import Phase
+from .proposal import LONE, Domain, Late, Proposals, Results
+
+LONGEST = 60  # evaluations for each variable: later the model knows too little of what matters
+FEWEST = 2  # evaluations besides one for each variable: before, it knows nothing
+QUARTER = 0.25  # of a generation is paid for at first, ...
+MORE = 0.5  # ... then half as many again, ...
+AGREEMENT = 0.8  # ... until Kendall's tau of what was predicted and what came is this ...
+FEWEST_COMPARED = 4  # ... over so many points
+HOPE = 0.3  # standard deviations below the mean, by which points of a generation are ranked ...
+DOUBT = 2.0  # ... and by which one may be better than the best
+
+
+def askable(phase: Phase) -> bool:
+    """Whether the model may be asked about this phase's points, now."""
+    return isinstance(phase, MixedRun | IntegerSweep | CoordinateScan) and knows_enough(phase.domain)
+
+
+def knows_enough(domain: Domain) -> bool:
+    """Whether the model knows enough, and what is there is not too much for it."""
+    if domain.surrogate is None or not domain.N + FEWEST <= len(domain.memory) < LONGEST * domain.N:
+        return False
+    return domain.model.plain
+
+
+class Asking(Phase):
+    """One batch of another phase, of which only a part is paid for."""
+
+    saved = ("rows", "rest", "values", "violations", "predicted", "means", "late", "everything", "done")
+
+    def __init__(self, inner: Phase) -> None:
+        """The next batch of this phase."""
+        self._attach(inner)
+        self.rows: list[int] = []  # of the batch: what is proposed at present ...
+        self.rest: list[int] = []  # ... and what else is not known, the most promising first
+        self.values: FloatArray = np.empty(0)  # NaN where nothing is known
+        self.violations: FloatArray = np.empty(0)
+        self.predicted: FloatArray = np.empty(0)  # values, by the last model
+        self.means: FloatArray = np.empty(0)  # of the model that has proposed a row
+        self.late: list[list[Any]] = []  # what was told of other points: x, plateaus, pair, value, violation
+        self.everything = False  # the model does not know enough: all of it is paid for
+        self.done = False  # the phase has observed its batch
+
+    def _attach(self, inner: Phase) -> None:
+        self.inner, self.domain, self.best = inner, inner.domain, inner.best
+
+    @property
+    def name(self) -> str:
+        """That of the phase it asks for."""
+        return self.inner.name
+
+    def draw(self, rng: np.random.Generator) -> None:
+        """The batch of the phase, if it is new; and what of it is to be paid for next."""
+        if not len(self.values):
+            self.inner.draw(rng)
+            count = len(self.inner.propose().x)
+            self.values, self.violations = np.full(count, math.nan), np.zeros(count)
+            self.means = np.full(count, math.nan)
+        self._choose()
+
+    def _choose(self) -> None:
+        points = self.inner.propose()
+        unknown = np.flatnonzero(np.isnan(self.values))
+        u = self.domain.model.cube.of_points(*points)
+        generation = isinstance(self.inner, MixedRun)
+        near = u.mean(axis=0)
+        if not generation:
+            at = self.inner.best
+            near = self.domain.model.cube.of_points(at.x[None], at.plateaus[None])[0]
+        model = self.domain.model.about(near)
+        prediction = model.predict(u)
+        self.predicted = model.values(prediction.mean)
+        bounds = prediction.mean - (HOPE if generation else DOUBT) * prediction.sd
+        ranked = unknown[np.argsort(bounds[unknown], kind="stable")]
+        count = self._count(model, bounds[ranked], len(self.values))
+        self.rows, self.rest = ranked[:count].tolist(), ranked[count:].tolist()
+        self.means[self.rows] = prediction.mean[self.rows]
+
+    def _count(self, model: Fitted, bounds: FloatArray, size: int) -> int:
+        """How many of the points with these lower bounds, sorted, are to be paid for next."""
+        if self.everything:
+            return len(bounds)
+        if isinstance(self.inner, MixedRun):
+            paid = size - len(bounds)
+            return max(1, math.ceil(MORE * paid) if paid else round(QUARTER * size))
+        least = float(model.warped(np.array([self.inner.best.value]))[0])
+        return max(1, int(np.count_nonzero(bounds < least)))
+
+    def propose(self) -> Proposals:
+        """What is to be paid for."""
+        return self._points(self.rows)
+
+    def _points(self, rows: list[int]) -> Proposals:
+        x, plateaus = self.inner.propose()
+        return Proposals(x[rows], plateaus[rows])
+
+    def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
+        """What would be paid for next; then what the phase has to offer."""
+        if k < len(self.rest):
+            return self._points([self.rest[k]])
+        return self.inner.extra(k - len(self.rest), rng)
+
+    def ready(self, results: Results) -> bool:
+        """As many as were proposed, whichever they are."""
+        return results.told >= len(self.rows)
+
+    def accepts(self, plateaus: FloatArray) -> bool:
+        """What the phase accepts."""
+        return self.inner.accepts(plateaus)
+
+    def where(self) -> tuple[FloatArray, FloatArray]:
+        """Where the phase is."""
+        return self.inner.where()
+
+    def observe(self, results: Results) -> None:
+        """Take what was paid for; if that is enough, let the phase observe its batch."""
+        rows = self.rows + self.rest
+        known = np.ones(len(results.values), dtype=bool) if results.known is None else results.known
+        violations = np.zeros(len(known)) if results.violations is None else results.violations
+        for slot in np.flatnonzero(known).tolist():
+            if slot < len(rows):
+                self._fill(rows[slot], float(results.values[slot]), float(violations[slot]))
+            else:  # an extra one of the phase
+                self._note(results.part(slice(slot, slot + 1)), [LONE])
+        if results.late is not None:
+            pairs = results.late.pairs[int(known.sum()) :].tolist()
+            self._note(results.late.results, pairs)
+        if not self._enough():
+            return
+        unknown = np.isnan(self.values)
+        if isinstance(self.inner, MixedRun):
+            paid = self.values[~unknown]
+            least = float(paid.min()) if len(paid) else -math.inf
+        else:
+            least = self.inner.best.value
+        values = np.where(unknown, np.maximum(self.predicted, np.nextafter(least, math.inf)), self.values)
+        late = self._late(results)
+        told = Results(
+            self.inner.propose(), values, self.violations if self.violations.any() else None, None, late
+        )
+        self.inner.observe(told)
+        self.best = self.inner.best
+        self.done = True
+
+    def _fill(self, row: int, value: float, violation: float) -> None:
+        """What a point of the batch gave."""
+        failed = not math.isfinite(value)
+        self.values[row] = math.inf if failed else value
+        self.violations[row] = violation
+        self.everything |= failed or violation != 0.0
+
+    def _note(self, results: Results, pairs: list[int]) -> None:
+        """Results of other points; or of this batch, which were asked a while ago."""
+        own = self.inner.propose()
+        for i, pair in enumerate(pairs):
+            value = float(results.values[i])
+            violation = 0.0 if results.violations is None else float(results.violations[i])
+            x, plateaus = results.points.x[i], results.points.plateaus[i]
+            same = (own.x == x).all(axis=1) & (own.plateaus == plateaus).all(axis=1) & np.isnan(self.values)
+            if same.any():
+                self._fill(int(same.argmax()), value, violation)
+            else:
+                self.late.append([x, plateaus, pair, value, violation])
+
+    def _late(self, results: Results) -> Late | None:
+        if not self.late or results.late is None:
+            return None
+        x, plateaus, pairs, values, violations = (np.array(part) for part in zip(*self.late, strict=True))
+        told = Results(Proposals(x, plateaus), values, violations if violations.any() else None)
+        own = np.full(len(self.values), LONE)
+        return Late(told, np.concatenate((own, pairs.astype(np.int64))), results.late.rng)
+
+    def _enough(self) -> bool:
+        """Whether the rest need not be paid for."""
+        paid = ~np.isnan(self.values)
+        if paid.all():
+            return True
+        if self.everything or not paid.any():
+            return False
+        if not isinstance(self.inner, MixedRun):
+            return True
+        if np.count_nonzero(paid) < FEWEST_COMPARED:
+            return False
+        compared = paid & ~np.isnan(self.means)
+        if np.count_nonzero(compared) < 2:  # others came late, or as extra ones
+            return False
+        from scipy.stats import kendalltau
+
+        tau = float(kendalltau(self.means[compared], self.values[compared]).statistic)
+        return tau >= AGREEMENT
+
+    @classmethod
+    def revived(cls, inner: Phase, state: dict[str, Any]) -> Asking:
+        """The one whose state this is, of a phase that is restored already."""
+        self = cls.restored(inner.domain, state)
+        self._attach(inner)
+        count = len(inner.propose().x) if len(self.values) else 0  # nothing is drawn yet
+        for name in ("values", "violations", "predicted", "means"):
+            _serialize.shaped(getattr(self, name), (count,), name)
+        return self

@@ -1,0 +1,274 @@
+"""Model run: the model says where to evaluate next, within a region around the best point.
+
+The first points are spread over the first Gaussian. Then each point is where mean - kappa sd is lowest, with
+kappa in turns, in a region of the mixed lattice that grows with success and shrinks without. A point that is
+known is never proposed, nor are integers that have been tried often enough. In between, the continuous
+variables go to the bottom of a quadratic through the points with the same integers as the best, as long as
+that helps.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._typing import FloatArray
+from ..model.quadratic import step
+from ..order import Key
+from .acquisition import SAME, Acquisition, Region, Seen, lowest, random_points, region
+from .phase import Phase
+from .proposal import Domain, Evaluated, Proposals, Results
+
+KAPPAS = (0.0, 1.0, 0.3, 2.0)  # in turns
+FIRST_REACH = 7 / 3  # of the first points, in standard deviations: 70% of a range
+FIRST_MORE = 2  # first points besides one for each variable
+FIRST_SIDE, LARGEST_SIDE, SMALLEST_SIDE = 0.8, 1.6, 0.03
+LOCAL_SIDE = 0.2  # of a run around a point
+SUCCESSES = 2  # in a row: the region grows to twice its side
+FAILURES, FAILURES_PER_VARIABLE = 4, 0.5  # in a row: it shrinks to half
+LEAST = 15  # evaluations for each variable before it may end
+WINDOW = 4  # evaluations for each variable within which there must be some gain
+GAIN = 0.01  # of the distance from the usual value to the best
+KEPT = 0.0  # of what a step by a quadratic promises: then the next one follows at once
+LONGEST_PAUSE = 8  # points of the model between two steps by a quadratic, if those do not help
+TRIES = 2  # of the same integers, for each continuous variable: then others have to be tried
+MOST_PENDING = 64
+
+
+class ModelRun(Phase):
+    """Points that a model chooses, until they no longer help.
+
+    Attributes:
+        small: whether it has ended because the region is small: then this is the bottom of a valley.
+    """
+
+    saved = (
+        *("m", "best", "side", "successes", "failures", "turn", "count", "trail"),
+        *("points", "extras", "pending", "promised", "pause", "waited", "tries", "local", "small", "done"),
+    )
+
+    def __init__(self, domain: Domain, m: FloatArray) -> None:
+        """From the first Gaussian N(m, I), as many points at a time as the settings' `batch`."""
+        self.domain = domain
+        self.m = m
+        self.best = domain.nowhere()
+        self.side = FIRST_SIDE
+        self.successes, self.failures, self.turn = 0, 0.0, 0
+        self.count = 0  # evaluations
+        self.trail: list[float] = []  # the best value after each of the last ones
+        self.points: FloatArray = np.empty((0, domain.N))  # of the batch, in the unit cube
+        self.extras: list[FloatArray] = []
+        self.pending: list[FloatArray] = []  # asked in earlier batches and not known yet
+        self.promised = 0.0  # gain of the first point of the batch, if it is a step by a quadratic
+        self.pause = self.waited = 0  # points between two such steps, and how many there were
+        self.local = False  # it looks around a point
+        self.tries = 0  # with the integers of the best point, since it is that
+        self.small = self.done = False
+
+    @classmethod
+    def around(cls, domain: Domain, point: Evaluated) -> ModelRun:
+        """A run in the surroundings of a point, for what is left to gain there."""
+        self = cls(domain, point.x)
+        self.best, self.side, self.local = point, LOCAL_SIDE, True
+        self.trail, self.count = [point.value], 1
+        return self
+
+    # proposing
+
+    def draw(self, rng: np.random.Generator) -> None:
+        """The points of the next batch."""
+        self.extras = []
+        if self.count == 0:
+            self.points = self._design(rng)
+            return
+        best = self._centre()
+        self.points = self._step(best)
+        while len(self.points) < self.domain.settings.batch:
+            point = self._next(best, self.turn, rng)
+            self.points = np.concatenate((self.points, point[None]))
+            self.turn += 1
+            self.waited += 1
+
+    def _centre(self) -> FloatArray:
+        """The best point, in the unit cube."""
+        cube = self.domain.model.cube
+        return np.asarray(cube.of_points(self.best.x[None], self.best.plateaus[None])[0])
+
+    def _design(self, rng: np.random.Generator) -> FloatArray:
+        """The first mean and a Latin hypercube around it."""
+        domain, cube, N = self.domain, self.domain.model.cube, self.domain.N
+        count = N + FIRST_MORE
+        strata = np.argsort(rng.random((count, N)), axis=0) + rng.random((count, N))
+        x = self.m + FIRST_REACH * (2 * strata / count - 1)
+        x = np.concatenate((self.m[None], np.clip(x, domain.low, domain.high)))
+        u = cube.of_points(x, domain.lattice.plateau(x[:, domain.n_continuous :]))
+        _, first = np.unique(np.round(u, 9), axis=0, return_index=True)
+        return cube.snapped(u[np.sort(first)])
+
+    def _step(self, best: FloatArray) -> FloatArray:
+        """A step by a quadratic, one row or none."""
+        surrogate, n = self.domain.model, self.domain.n_continuous
+        none, self.promised = np.empty((0, self.domain.N)), 0.0
+        if not n or self.waited < self.pause:
+            return none
+        known, merits = surrogate.known()
+        same = (np.abs(known[:, n:] - best[n:]) < SAME).all(axis=1)
+        cube = surrogate.cube
+        found = step(known[same, :n], merits[same], cube.low[:n], cube.high[:n])
+        if found is None:
+            return none
+        point = np.concatenate((found.x, best[n:]))
+        if point in Seen(known):
+            return none
+        self.promised = found.gain
+        return point[None]
+
+    def _next(self, best: FloatArray, turn: int, rng: np.random.Generator) -> FloatArray:
+        """Where to look next, if all that is under way turns out as predicted."""
+        surrogate = self.domain.model
+        under_way = np.concatenate((self.points, *self.extras, *(p[None] for p in self.pending)))
+        model = surrogate.about(best, under_way)
+        seen = Seen(np.concatenate((surrogate.known()[0], under_way)))
+        kappa = KAPPAS[turn % len(KAPPAS)]
+        acquisition = Acquisition(model, kappa, seen, self._closed(best, under_way))
+        side = self.side
+        while True:
+            box = region(surrogate.cube, best, side, model.lengths)
+            found = lowest(acquisition, surrogate.cube, box, rng)
+            if found is not None:
+                return found
+            if side >= LARGEST_SIDE:  # nothing is new, or hardly anything
+                return self._anything_new(box, seen, rng)
+            side = min(2 * side, LARGEST_SIDE)
+
+    def _closed(self, best: FloatArray, under_way: FloatArray) -> Seen:
+        """Integers that were tried too often; for those of the best point, only since it is the best."""
+        n = self.domain.n_continuous
+        known = np.concatenate((self.domain.model.known()[0], under_way))[:, n:]
+        if not n or not known.shape[1]:
+            return Seen(np.empty((0, known.shape[1])))
+        which, counts = np.unique(np.round(known, 9), axis=0, return_counts=True)
+        own = (np.abs(which - best[n:]) < SAME).all(axis=1)
+        counts[own] = self.tries
+        return Seen(which[counts > TRIES * n])
+
+    def _anything_new(self, box: Region, seen: Seen, rng: np.random.Generator) -> FloatArray:
+        cube = self.domain.model.cube
+        everywhere = box._replace(low=np.maximum(cube.low, 0.0), high=np.minimum(cube.high, 1.0))
+        points = random_points(cube, everywhere, rng)
+        new = points[~seen.which(points)]
+        return np.asarray(new[0] if len(new) else points[0])
+
+    def propose(self) -> Proposals:
+        """The points that were drawn."""
+        return Proposals(*self.domain.model.cube.points(self.points))
+
+    def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
+        """One more point, if all that is under way turns out as predicted."""
+        while len(self.extras) <= k:
+            if self.count == 0:
+                point = self._design(rng)[1]
+            else:
+                point = self._next(self._centre(), self.turn + len(self.extras), rng)
+            self.extras.append(point[None])
+        return Proposals(*self.domain.model.cube.points(self.extras[k]))
+
+    def ready(self, results: Results) -> bool:
+        """As many as were proposed, whichever they are."""
+        return results.told >= len(self.points)
+
+    def accepts(self, plateaus: FloatArray) -> bool:
+        """Any point."""
+        return True
+
+    # learning
+
+    def observe(self, results: Results) -> None:
+        """Note what is better, and what that says about the region; the model reads the memory."""
+        told = [results.known_part()]
+        if results.late is not None:
+            told.append(results.late.results)
+            self._note_pending(results)
+        first = self.count == 0
+        before = self.best.key
+        for part in told:
+            for i in range(len(part.values)):
+                point = part.point(i)
+                self.tries += np.array_equal(point.plateaus, self.best.plateaus)
+                if point.key < self.best.key:
+                    self.best, self.tries = self._whole(point), 0
+                self.trail.append(self.best.value)
+                self.count += 1
+        self.trail = self.trail[-self._window - 1 :]
+        if not first:
+            self._judge(before, sum(len(part.values) for part in told))
+        self._end()
+
+    def _whole(self, point: Evaluated) -> Evaluated:
+        x, plateaus = self.domain.with_values(Proposals(point.x, point.plateaus))
+        return point._replace(x=x, plateaus=plateaus)
+
+    def _note_pending(self, results: Results) -> None:
+        """What was asked and is not known yet is under way; what has come late no longer is."""
+        cube = self.domain.model.cube
+        if results.known is not None and not results.known.all():
+            x, plateaus = (part[~results.known] for part in results.points)
+            self.pending += list(cube.of_points(x, plateaus))
+        late = results.late.results if results.late is not None else None
+        if late is not None and len(late.values):
+            points = self.domain.with_values(late.points)
+            come = Seen(cube.of_points(*points))
+            self.pending = [p for p in self.pending if p not in come]
+        self.pending = self.pending[-MOST_PENDING:]
+
+    def _judge(self, before: Key, count: int) -> None:
+        """The region grows with success, and shrinks without; quadratic steps come more often, or less."""
+        better = self.best.key < before
+        if self.promised > 0:
+            kept = better and before[1] - self.best.value >= KEPT * self.promised
+            self.pause = 0 if kept else min(max(1, 2 * self.pause), LONGEST_PAUSE)
+            self.waited = 0
+            count -= 1
+            if not count:
+                return
+        if better:
+            self.successes, self.failures = self.successes + 1, 0.0
+        else:
+            self.successes, self.failures = 0, self.failures + (1 + count) / 2
+        if self.successes >= SUCCESSES:
+            self.side, self.successes = min(2 * self.side, LARGEST_SIDE), 0
+        if self.failures >= max(FAILURES, int(FAILURES_PER_VARIABLE * self.domain.N)):
+            self.side, self.failures = self.side / 2, 0.0
+
+    @property
+    def _window(self) -> int:
+        return WINDOW * self.domain.N
+
+    def _end(self) -> None:
+        """Whether going on is worth it."""
+        self.small = self.side < SMALLEST_SIDE
+        least = 0 if self.local else LEAST
+        self.done = self.small or (self.count >= least * self.domain.N and self._stalled())
+
+    def _stalled(self) -> bool:
+        """Whether the last evaluations have gained next to nothing."""
+        if len(self.trail) <= self._window or not math.isfinite(self.trail[0]):
+            return len(self.trail) > self._window
+        _, merits = self.domain.model.known()
+        usual = float(np.median(merits)) - self.best.value
+        return self.trail[0] - self.best.value < GAIN * usual
+
+    def where(self) -> tuple[FloatArray, FloatArray]:
+        """The region; before there is one, the first Gaussian."""
+        if self.best.violation == math.inf:
+            return self.m, np.ones(self.domain.N)
+        return self.best.x, 0.5 * self.side * self.domain.span
+
+    @classmethod
+    def restored(cls, domain: Domain, state: dict[str, Any]) -> ModelRun:
+        """The phase whose state this is."""
+        self = super().restored(domain, state)
+        self.points = self.points.reshape(-1, domain.N)
+        return self

@@ -1,0 +1,65 @@
+"""Steps to the minimum of a quadratic through points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from saltus.model.quadratic import fewest, step
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seeds, st.integers(1, 5))
+def test_a_quadratic_is_solved_at_once(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    centre = rng.uniform(0.4, 0.6, n)
+    turn = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    H = turn @ np.diag(rng.uniform(1, 10, n)) @ turn.T
+    x = centre + rng.uniform(-0.2, 0.2, (2 * (1 + n + n * (n + 1) // 2), n))
+    y = 1e3 + 0.5 * np.einsum("ij,jk,ik->i", x - centre, H, x - centre)
+    found = step(x, y, np.zeros(n), np.ones(n))
+    assert found is not None
+    np.testing.assert_allclose(found.x, centre, atol=1e-6)
+    assert found.gain == pytest.approx(y.min() - 1e3, rel=1e-3)
+
+
+@settings(deadline=None, max_examples=40)
+@given(seeds, st.integers(1, 6), st.integers(0, 30))
+def test_a_step_stays_within_its_bounds(seed: int, n: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = rng.random((count, n)), 10.0 ** rng.uniform(-200, 200, count)
+    found = step(x, y, np.full(n, 0.2), np.full(n, 0.8))
+    if found is not None:
+        assert ((found.x >= 0.2) & (found.x <= 0.8)).all()
+        assert found.gain > 0
+
+
+@pytest.mark.parametrize("n", [1, 2, 4])
+def test_steps_converge_on_a_smooth_function(n: int) -> None:
+    rng = np.random.default_rng(n)
+    x = rng.uniform(0.2, 0.8, (2 * n + 3, n))
+
+    def fun(x: np.ndarray) -> np.ndarray:
+        t = x - 0.43
+        return np.asarray(np.cosh(3 * t).sum(axis=-1) + 0.3 * t.sum(axis=-1) ** 2 - n)
+
+    y = fun(x)
+    for _ in range(8 * n + 4):
+        found = step(x, y, np.zeros(n), np.ones(n))
+        if found is None:
+            break
+        x, y = np.concatenate((x, found.x[None])), np.append(y, fun(found.x))
+    assert y.min() < 1e-9
+
+
+def test_what_tells_nothing_gives_no_step() -> None:
+    ends = (np.zeros(2), np.ones(2))
+    assert step(np.random.default_rng(1).random((fewest(2) - 1, 2)), np.arange(3.0), *ends) is None
+    x = np.random.default_rng(1).random((8, 2))
+    assert step(x, np.full(8, 3.0), *ends) is None
+    x[:, 1] = 0.5  # nothing is known along this one
+    assert step(x, np.arange(8.0), *ends) is None

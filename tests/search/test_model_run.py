@@ -1,0 +1,233 @@
+"""The model run: points that a model chooses."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from saltus import Bool, Float, Int, Optimizer, Space, _serialize
+from saltus._typing import FloatArray
+from saltus.search.model_run import FIRST_SIDE, LARGEST_SIDE, ModelRun
+from saltus.search.proposal import Evaluated, Results
+from saltus.space.encoding import Encoding
+from tests.search.playing import modelled
+
+MIXED = Space([Float(-5, 5), Int(0, 20), Int(0, 3), Bool()])
+FLOATS = Space([Float(-5, 5), Float(-5, 5), Float()])
+INTEGERS = Space([Int(0, 20), Int(0, 20), Int(0, 3), Bool()])
+Fun = Callable[[FloatArray], float]
+
+
+def bowl(x: FloatArray) -> float:
+    return float(((x - [1.3, 4.0, 2.0, 1.0][: len(x)]) ** 2).sum()) + 2.0
+
+
+class Player:
+    """A model run with a memory, and what it has evaluated."""
+
+    def __init__(self, space: Space, fun: Fun, size: int = 1, seed: int = 1) -> None:
+        self.encoding, self.fun = Encoding(space), fun
+        self.domain = modelled(self.encoding, batch=size)
+        self.run = ModelRun(self.domain, self.encoding.m)
+        self.rng = np.random.default_rng(seed)
+        self.batches: list[FloatArray] = []
+
+    def step(self) -> None:
+        self.run.draw(self.rng)
+        points = self.run.propose()
+        x = self.encoding.numbers(*points)
+        values = np.array([self.fun(row) for row in x])
+        first = len(self.domain.memory)
+        self.domain.memory.extend(range(first, first + len(x)), x, values.tolist(), [0.0] * len(x))
+        self.run.observe(Results(points, values, None))
+        self.batches.append(x)
+
+    def play(self, most: int = 400) -> Player:
+        while not self.run.done and len(self.domain.memory) < most:
+            self.step()
+        return self
+
+
+@pytest.mark.parametrize(
+    ("space", "least", "most"), [(MIXED, 2.0, 30), (FLOATS, 2.0, 40), (INTEGERS, 2.09, 25)]
+)
+def test_a_bowl_takes_few_evaluations(space: Space, least: float, most: int) -> None:
+    for seed in range(3):
+        player = Player(space, bowl, seed=seed)
+        while player.run.best.value > least + 1e-8:
+            player.step()
+            assert len(player.domain.memory) <= most
+
+
+@pytest.mark.parametrize("space", [MIXED, FLOATS, INTEGERS])
+@pytest.mark.parametrize("size", [1, 4])
+def test_no_point_is_paid_for_twice(space: Space, size: int) -> None:
+    player = Player(space, lambda x: round(bowl(x)), size).play(80)
+    x = np.concatenate(player.batches)
+    assert len(np.unique(x, axis=0)) == len(x)
+
+
+def test_first_points_are_spread_around_the_first_mean() -> None:
+    player = Player(MIXED, bowl)
+    player.step()
+    (x,) = player.batches
+    assert len(x) == 4 + 3
+    assert x[0, 0] == 0.0
+    assert (np.abs(x[:, 0]) <= 3.5 + 1e-9).all()
+    strata = np.floor((x[1:, 0] + 3.5) / 7 * 6)
+    assert sorted(strata.tolist()) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_batch_holds_different_points() -> None:
+    player = Player(FLOATS, bowl, size=5)
+    for _ in range(4):
+        player.step()
+    assert [len(batch) for batch in player.batches] == [6, 5, 5, 5]
+    for batch in player.batches[1:]:
+        apart = np.abs(batch[:, None] - batch).max(axis=2) + np.eye(5)
+        assert apart.min() > 1e-7
+
+
+def test_the_region_grows_with_success_and_shrinks_without() -> None:
+    player = Player(INTEGERS, lambda x: -float(len(player.domain.memory)))
+    player.step()
+    assert player.run.side == FIRST_SIDE
+    player.step()
+    player.step()
+    assert player.run.side == LARGEST_SIDE
+    player.fun = lambda x: 0.0
+    while not player.run.done:
+        player.step()
+    assert player.run.small
+
+
+def test_steps_by_a_quadratic_pause_when_they_do_not_keep_their_promise() -> None:
+    player = Player(Space([Float(-5, 5), Int(0, 20)]), lambda x: abs(x[0] - 1.234567) + abs(x[1] - 7) + 1)
+    pauses = []
+    for _ in range(30):
+        player.step()
+        pauses.append(player.run.pause)
+    assert max(pauses) > 2
+    player = Player(Space([Float(-5, 5), Int(0, 20)]), lambda x: bowl(np.append(x, [2.0, 1.0])))
+    while player.run.best.value > 2.0 + 1e-8:
+        player.step()
+        assert player.run.pause <= 1
+
+
+def test_it_ends_when_nothing_is_gained() -> None:
+    rng = np.random.default_rng(1)
+    player = Player(FLOATS, lambda x: float(rng.random())).play()
+    assert player.run.done
+    assert len(player.domain.memory) < 200
+
+
+def restored(run: ModelRun) -> ModelRun:
+    state = json.loads(json.dumps(_serialize.pack(run.state()), allow_nan=False))
+    return ModelRun.restored(run.domain, _serialize.unpack(state))
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_it_is_saved_and_restored_between_all_steps(size: int) -> None:
+    one, other = Player(MIXED, bowl, size), Player(MIXED, bowl, size)
+    for _ in range(12):
+        one.step()
+        other.run = restored(other.run)
+        other.step()
+        other.run = restored(other.run)
+        np.testing.assert_array_equal(one.batches[-1], other.batches[-1])
+
+
+def test_around_a_point_it_begins_with_the_model() -> None:
+    player = Player(MIXED, bowl)
+    player.step()
+    before = player.run.best
+    player.run = ModelRun.around(player.domain, before)
+    player.play()
+    assert len(player.batches[1]) == 1
+    assert player.run.best.value < before.value
+    assert player.run.local
+
+
+def outcome(params: Any) -> tuple[float, float]:
+    if params[0] > 4:
+        return math.nan, 0.0
+    return bowl(params), max(0.0, float(params[1]) - 3)
+
+
+def test_failures_and_violations_are_avoided() -> None:
+    optimizer = Optimizer(MIXED, strategy="saltus+model", seed=1)
+    while optimizer.evaluations < 60:
+        candidates = optimizer.ask()
+        told = [outcome(c.params) for c in candidates]
+        optimizer.tell(candidates, [v for v, _ in told], [w for _, w in told])
+    assert optimizer.best is not None
+    assert optimizer.best.violation == 0
+    assert optimizer.best.value < 3.2  # the least is 3
+
+
+def test_nothing_but_failures() -> None:
+    optimizer = Optimizer(MIXED, strategy="saltus+model", seed=1)
+    for _ in range(30):
+        candidates = optimizer.ask()
+        optimizer.tell(candidates, [math.nan] * len(candidates))
+    assert optimizer.best is None
+
+
+def test_free_workers_get_points_of_their_own() -> None:
+    optimizer = Optimizer(MIXED, strategy="saltus+model", seed=1, asynchronous=True)
+    running = optimizer.ask(4)
+    seen = [tuple(c.params) for c in running]
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        done = running.pop(int(rng.integers(4)))
+        optimizer.tell(done, bowl(done.params))
+        running += optimizer.ask()
+        if optimizer.phase == "ModelRun":
+            seen.append(tuple(running[-1].params))
+    assert len(set(seen)) == len(seen) > 20
+    assert optimizer.best is not None
+    assert optimizer.best.value < 2.1
+
+
+def test_the_order_of_telling_does_not_matter() -> None:
+    runs = []
+    for backwards in (False, True):
+        optimizer = Optimizer(MIXED, strategy="saltus+model", seed=3)
+        points: list[list[float]] = []
+        while optimizer.evaluations < 60:
+            candidates = optimizer.ask()
+            points += [c.params.tolist() for c in candidates]
+            for c in reversed(candidates) if backwards else candidates:
+                optimizer.tell(c, bowl(c.params))
+        runs.append(points)
+    assert runs[0] == runs[1]
+
+
+def test_where_it_looks() -> None:
+    player = Player(MIXED, bowl)
+    m, sd = player.run.where()
+    np.testing.assert_array_equal(m, player.encoding.m)
+    assert (sd == 1).all()
+    player.step()
+    m, sd = player.run.where()
+    np.testing.assert_array_equal(m, player.run.best.x)
+    np.testing.assert_allclose(sd, 0.5 * FIRST_SIDE * player.domain.span)
+
+
+def test_points_that_are_under_way_are_kept_in_mind() -> None:
+    player = Player(MIXED, bowl)
+    player.step()
+    run = player.run
+    run.draw(player.rng)
+    points = run.propose()
+    results = Results(points, np.full(1, math.nan), None, np.array([False]))
+    run._note_pending(results)
+    assert len(run.pending) == 1
+    run.draw(player.rng)
+    assert run.points[0].tolist() != run.pending[0].tolist()
+    assert isinstance(run.best, Evaluated)
