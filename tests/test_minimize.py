@@ -280,6 +280,14 @@ def test_bad_arguments_are_named(kwargs: dict[str, Any], words: str) -> None:
         minimize(bowl, SPACE, **kwargs)
 
 
+def test_a_strategy_that_needs_whole_batches_says_so() -> None:
+    with pytest.raises(ValueError, match=r"goes astray when results come late.*such as"):
+        minimize(bowl, SPACE, strategy="cma-es-margin", asynchronous=True, workers=2)
+    alone = minimize(bowl, SPACE, strategy="cma-es-margin", asynchronous=True, budget=20, seed=1)
+    waiting = minimize(bowl, SPACE, strategy="cma-es-margin", budget=20, seed=1)
+    assert alone.params == waiting.params  # with one worker nothing comes late
+
+
 def test_more_bad_arguments() -> None:
     with pytest.raises(TypeError, match="fun must be callable"):
         minimize(3, SPACE)  # type: ignore[arg-type]  # wrong on purpose

@@ -433,6 +433,13 @@ def test_a_state_without_the_memory_does_not_grow() -> None:
 # points of others
 
 
+def test_what_is_for_optimizers_that_do_not_wait_is_refused_by_others() -> None:
+    optimizer = Optimizer(Space([Int(0, 9)]), seed=1)
+    for call in (lambda: optimizer.ask_as(3), lambda: optimizer.replay({}, {})):
+        with pytest.raises(RuntimeError, match=r"does not wait: Optimizer\(asynchronous=True\)"):
+            call()
+
+
 def test_the_model_learns_from_points_of_others() -> None:
     space = Space([Float(-5, 5), Int(-10, 10), Float(-5, 5)])
     optimizer = Optimizer(space, strategy="saltus+model", seed=1)

@@ -105,6 +105,11 @@ def minimize(
     elif integrality is not None:
         raise TypeError("integrality goes with bounds; a space says which variables are integers")
     count = worker_count(workers)
+    if asynchronous and count > 1 and strategy == "cma-es-margin":
+        raise ValueError(
+            "cma-es-margin goes astray when results come late (docs/asynchronous.md): "
+            "leave asynchronous out, or take another strategy, such as cma-es+leap+bias"
+        )
     optimizer = Optimizer(
         space,
         strategy=strategy,

@@ -166,7 +166,14 @@ class Optimizer:
 
         `slot` is a wish for a place in the batch: who does not know what others ask at this moment can
         choose one that is not theirs. `Candidate.slot` says which it became.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, asynchronous=True)
+        >>> candidate = optimizer.ask_as(41, slot=2)
+        >>> candidate.id, candidate.slot
+        (41, 2)
         """
+        self._check_asynchronous("ask_as")
         batch = self._current()
         slot = batch.any_slot(slot)
         self._decode(batch)
@@ -175,6 +182,10 @@ class Optimizer:
         params = self._points.params[slot].copy()  # a slot may be asked again
         candidate = self._given[id] = Candidate(id, params, slot)
         return candidate
+
+    def _check_asynchronous(self, what: str) -> None:
+        if not self.asynchronous:
+            raise RuntimeError(f"{what} is for an optimizer that does not wait: Optimizer(asynchronous=True)")
 
     def _current(self) -> Batch:
         """The present batch; if there is none, or enough is known of it, the next one."""
@@ -379,6 +390,13 @@ class Optimizer:
 
         `tell` does so by itself; asynchronously it is `ask` that does, so that what is learnt depends on what
         was told by then, and not on its order.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, asynchronous=True)
+        >>> generation = optimizer.ask(optimizer.population)
+        >>> optimizer.tell(generation, [(c.params["k"] - 7) ** 2 for c in generation])
+        >>> optimizer.settle(), optimizer.generation
+        (True, 1)
         """
         self._learn()
         return self._batch is None
@@ -436,8 +454,16 @@ class Optimizer:
         Args:
             asked: the slots of the batch that were asked, by id.
             told: outcomes by id, of whatever batch; with the point, for those that were not asked in this
-            search.
+                search.
+
+        >>> from saltus import Int, Outcome, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, asynchronous=True)
+        >>> optimizer.replay(asked={3: 0, 4: 1}, told={4: (Outcome(2.5), None)})
+        False
+        >>> optimizer.best.id, [candidate.id for candidate in optimizer.pending]
+        (4, [])
         """
+        self._check_asynchronous("replay")
         batch = self._batch or self._current()
         if not (asked.keys() >= batch.slots.keys() and told.keys() >= self._news.keys()):
             self._forget(batch)  # else there is only more of the same
