@@ -7,6 +7,10 @@ OLDEST_OPTUNA := 4.0.0
 # tests start hundreds of processes: none of them is to compile all modules anew
 unexport PYTHONDONTWRITEBYTECODE
 
+# one BLAS thread for each process: on small matrices more of them wait for each other
+export OPENBLAS_NUM_THREADS := 1
+export OMP_NUM_THREADS := 1
+
 .PHONY: setup demo test lint test-slow test-machines torture mutants cost paper clean
 
 setup: $(STAMP)
