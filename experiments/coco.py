@@ -314,21 +314,28 @@ def data(o: argparse.Namespace) -> None:
         print(f"{observer.result_folder}: see it with python -m cocopp {observer.result_folder}")
 
 
-def main() -> None:
-    """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", choices=["run", "show", "functions", "plot", "data"])
-    parser.add_argument("--dims", type=int, nargs="+", default=[5, 10, 20, 40])
+def command_line(
+    text: str | None, what: list[str], dims: list[int], budget: int, methods: list[str], file: Path
+) -> argparse.ArgumentParser:
+    """The arguments that experiments on this suite share, with their defaults."""
+    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=what)
+    parser.add_argument("--dims", type=int, nargs="+", default=dims)
     parser.add_argument("--instances", type=int, nargs="+", default=[4, 5, 6], choices=INSTANCES)
     parser.add_argument("--functions", type=int, nargs="+", default=list(FUNCTIONS), choices=FUNCTIONS)
-    parser.add_argument("--budget", type=int, default=1000, help="evaluations per dimension")
+    parser.add_argument("--budget", type=int, default=budget, help="evaluations per dimension")
     parser.add_argument("--seeds", type=int, default=3, help="how many")
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--methods", nargs="+", default=["saltus", "dx-nes-ici", *PEERS])
+    parser.add_argument("--methods", nargs="+", default=methods)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--file", type=Path, default=FILE)
+    parser.add_argument("--file", type=Path, default=file)
+    return parser
+
+
+def main() -> None:
+    """The command line."""
+    verbs, methods = ["run", "show", "functions", "plot", "data"], ["saltus", "dx-nes-ici", *PEERS]
+    parser = command_line(__doc__, verbs, [5, 10, 20, 40], 1000, methods, FILE)
     parser.add_argument("--json", action="store_true", help="figures for a program to read")
     o = parser.parse_args()
     if o.what == "data":

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.coco import FUNCTIONS, INSTANCES, TARGETS, CocoTask, Key, optimum, problem
+from experiments.coco import TARGETS, CocoTask, Key, command_line, optimum, problem
 from experiments.harness import RESULTS, markdown, publish
 from experiments.record import Book
 from experiments.small_peers import SMALL_PEERS, WANTS
@@ -204,20 +204,9 @@ def plot(record: dict[Key, Run], o: argparse.Namespace) -> None:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", choices=["run", "show", "functions", "plot"])
-    parser.add_argument("--dims", type=int, nargs="+", default=[5, 10, 20])
-    parser.add_argument("--instances", type=int, nargs="+", default=[4, 5, 6], choices=INSTANCES)
-    parser.add_argument("--functions", type=int, nargs="+", default=list(FUNCTIONS), choices=FUNCTIONS)
-    parser.add_argument("--budget", type=int, default=100, help="evaluations per dimension")
+    verbs = ["run", "show", "functions", "plot"]
+    parser = command_line(__doc__, verbs, [5, 10, 20], 100, METHODS, FILE)
     parser.add_argument("--at", type=int, default=30, help="the budget that `functions` looks at")
-    parser.add_argument("--seeds", type=int, default=3, help="how many")
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--methods", nargs="+", default=METHODS)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--file", type=Path, default=FILE)
     parser.add_argument("--here", action="store_true", help="in this environment, whatever a peer needs")
     o = parser.parse_args()
     if o.what == "run":

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.solvers import FIRST_STEP, Enough, Task, catcmawm, pycma
-from saltus._typing import FloatArray
+from experiments.solvers import FIRST_STEP, Enough, Task, catcmawm, cma_options, pycma, rounded
 
 Solver = Callable[[Task, np.random.Generator], None]
 WORSE = 1e99  # instead of a value, for solvers that cannot be stopped from within
@@ -32,25 +31,12 @@ def lq_cmaes(task: Task, rng: np.random.Generator) -> None:
     low, high = task.low - edge, task.high + edge
     population, mean = 4 + int(3 * math.log(task.N)), (low + high) / 2
     while True:
-        options = {
-            "integer_variables": np.flatnonzero(task.whole).tolist(),
-            "CMA_stds": (FIRST_STEP * (high - low)).tolist(),
-            "bounds": [low.tolist(), high.tolist()],
-            "popsize": population,
-            "seed": int(rng.integers(1, 2**31)),
-            "verbose": -9,
-        }
+        options = cma_options(task, low, high, FIRST_STEP * (high - low), population, rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            cma.fmin_lq_surr2(lambda x: task.penalised(_rounded(task, x)), mean.tolist(), 1.0, options)
+            cma.fmin_lq_surr2(lambda x: task.penalised(rounded(task, x)), mean.tolist(), 1.0, options)
         population *= 2
         mean = rng.uniform(low, high)
-
-
-def _rounded(task: Task, x: Any) -> FloatArray:
-    point = np.array(x, dtype=float)
-    point[task.whole] = np.round(point[task.whole])
-    return np.asarray(np.minimum(np.maximum(point, task.low), task.high))
 
 
 class _Ended:
@@ -63,7 +49,7 @@ class _Ended:
     def __call__(self, x: Any) -> float:
         if not self.over:
             try:
-                return self.task.penalised(_rounded(self.task, x))
+                return self.task.penalised(rounded(self.task, x))
             except Enough:
                 self.over = True
         return WORSE
@@ -80,7 +66,7 @@ def nomad(task: Task, rng: np.random.Generator) -> None:
         point.setBBO(repr(found).encode())
         return 1
 
-    middle = _rounded(task, (task.low + task.high) / 2)
+    middle = rounded(task, (task.low + task.high) / 2)
     kinds = " ".join("I" if whole else "R" for whole in task.whole)
     for seed in iter(lambda: int(rng.integers(1, 1000)), None):  # it counts up to its seed
         options = [
@@ -94,7 +80,7 @@ def nomad(task: Task, rng: np.random.Generator) -> None:
         PyNomad.optimize(black_box, middle.tolist(), task.low.tolist(), task.high.tolist(), options)
         if value.over:
             raise Enough
-        middle = _rounded(task, rng.uniform(task.low, task.high))
+        middle = rounded(task, rng.uniform(task.low, task.high))
 
 
 def biteopt(task: Task, rng: np.random.Generator) -> None:

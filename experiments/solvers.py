@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import cma
 import numpy as np
@@ -86,6 +87,27 @@ def saltus(strategy: str) -> Callable[[Task, np.random.Generator], None]:
     return solve
 
 
+def cma_options(
+    task: Task, low: FloatArray, high: FloatArray, stds: FloatArray, population: int, rng: np.random.Generator
+) -> dict[str, Any]:
+    """What pycma is told of a task: its integers, bounds, first standard deviations and a seed."""
+    return {
+        "integer_variables": np.flatnonzero(task.whole).tolist(),
+        "CMA_stds": stds.tolist(),
+        "bounds": [low.tolist(), high.tolist()],
+        "popsize": population,
+        "seed": int(rng.integers(1, 2**31)),
+        "verbose": -9,
+    }
+
+
+def rounded(task: Task, points: Any) -> FloatArray:
+    """One point, or one row each, as they are evaluated: integers whole, all within the bounds."""
+    x = np.array(points, dtype=float)
+    x[..., task.whole] = np.round(x[..., task.whole])
+    return np.asarray(np.minimum(np.maximum(x, task.low), task.high))
+
+
 def pycma(task: Task, rng: np.random.Generator) -> None:
     """Pycma with `integer_variables` and bounds; when it stops, again with twice the population."""
     edge = np.where(task.whole, 0.5 - 1e-9, 0.0)
@@ -93,23 +115,13 @@ def pycma(task: Task, rng: np.random.Generator) -> None:
     population = 4 + int(3 * np.log(task.N))
     mean = (low + high) / 2
     while True:
-        options = {
-            "integer_variables": np.flatnonzero(task.whole).tolist(),
-            "CMA_stds": high - low,
-            "bounds": [low.tolist(), high.tolist()],
-            "popsize": population,
-            "seed": int(rng.integers(1, 2**31)),
-            "verbose": -9,
-        }
+        options = cma_options(task, low, high, high - low, population, rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             method = cma.CMAEvolutionStrategy(mean, FIRST_STEP, options)
             while not method.stop():
                 asked = method.ask()
-                points = np.array(asked)
-                points[:, task.whole] = np.round(points[:, task.whole])
-                points = np.minimum(np.maximum(points, task.low), task.high)
-                method.tell(asked, [task.penalised(x) for x in points])
+                method.tell(asked, [task.penalised(x) for x in rounded(task, asked)])
         population *= 2
         mean = rng.uniform(low, high)
 

@@ -24,7 +24,7 @@ def domain_of(
     """Without a model."""
     encoding = encoding or Encoding(space, sigma=1.0)
     settings = Settings.checked(encoding.N, "saltus", population, without=without)
-    return Domain(encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends, settings)
+    return Domain.of(encoding, settings)
 
 
 def modelled(encoding: Encoding, population: int = 8, batch: int = 1) -> Domain:

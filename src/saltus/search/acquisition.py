@@ -92,7 +92,7 @@ class Acquisition(NamedTuple):
     closed: Seen  # integers, as rows of the unit cube, that have been tried enough
 
     def __call__(self, u: FloatArray) -> FloatArray:
-        """At points."""
+        """Its value at points, one row each: infinite where something is known or closed."""
         if self.kappa == 0.0:
             values = self.model.mean(u)
         else:
@@ -102,7 +102,7 @@ class Acquisition(NamedTuple):
         return np.asarray(np.where(shut, np.inf, values))
 
     def slope(self, u: FloatArray) -> FloatArray:
-        """Its gradient."""
+        """Its gradient at points, one row each, for steps in the continuous coordinates."""
         slopes = self.model.slopes(u)
         return slopes.mean_by_x - self.kappa * slopes.sd_by_x
 

@@ -180,7 +180,7 @@ class ModelRun(Phase):
         return results.told >= len(self.points)
 
     def accepts(self, plateaus: FloatArray) -> bool:
-        """Any point."""
+        """Any point: whoever chose it, the model knows it from the memory."""
         return True
 
     # learning
