@@ -91,7 +91,7 @@ def test_restarts_double_the_population_until_the_budget() -> None:
     assert set(np.diff(np.log2(np.unique(whole)))) == {1.0}
 
 
-@pytest.mark.parametrize("strategy", ["saltus", "dx-nes-ici"])
+@pytest.mark.parametrize("strategy", ["saltus-es", "dx-nes-ici"])
 def test_without_restarts_it_stops_when_it_has_converged(strategy: str) -> None:
     space = Space([Int(0, 3), Int(0, 3)])
     once = minimize(lambda x: float(x.sum()), space, budget=5000, seed=1, strategy=strategy, restarts=False)

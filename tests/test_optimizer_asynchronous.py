@@ -122,7 +122,7 @@ def test_one_worker_is_the_same_in_every_piece_of_the_default() -> None:
     assert phases == {"MixedRun", "Newton", "Polish", "IntegerSweep", "IntegerNeighbours", "CoordinateScan"}
 
 
-@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "saltus"])
+@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "saltus-es"])
 def test_a_whole_generation_in_any_order_is_the_synchronous_one(strategy: str) -> None:
     sync = Optimizer(SPACES["mixed"], strategy=strategy, seed=5)
     optimizer = asynchronous(SPACES["mixed"], strategy=strategy, seed=5)
@@ -141,7 +141,7 @@ def test_a_whole_generation_in_any_order_is_the_synchronous_one(strategy: str) -
 @settings(deadline=None, max_examples=40)
 @given(
     space=st.sampled_from(list(SPACES)),
-    strategy=st.sampled_from(["saltus", "saltus", *STRATEGIES]),
+    strategy=st.sampled_from(["saltus-es", "saltus-es", *STRATEGIES]),
     seed=st.integers(0, 2**32),
     workers=st.integers(1, 14),
     moment=st.integers(0, 150),
@@ -184,7 +184,7 @@ def test_any_order_any_outcome_any_space(
     assert again.state() == optimizer.state()
 
 
-@pytest.mark.parametrize("strategy", ["saltus", "cma-es"])
+@pytest.mark.parametrize("strategy", ["saltus-es", "cma-es"])
 def test_ask_gives_as_many_as_asked_for_whatever_is_pending(strategy: str) -> None:
     optimizer = asynchronous(SPACES["mixed"], strategy=strategy, seed=1)
     assert [len(optimizer.ask(k)) for k in (1, 50, 7)] == [1, 50, 7]
@@ -209,7 +209,7 @@ def test_copies_and_pickles_go_on_alike() -> None:
     assert optimizer.pending == sorted(world.running, key=lambda c: c.id)  # none was touched by the others
 
 
-def in_mid_air(strategy: str = "saltus") -> Optimizer:
+def in_mid_air(strategy: str = "saltus-es") -> Optimizer:
     """With a batch on its way, candidates of older ones, and outcomes of those that wait to be used."""
     optimizer = asynchronous(SPACES["mixed"], strategy=strategy, seed=1)
     world = World(optimizer, 9, seed=1)
@@ -289,7 +289,7 @@ def test_a_candidate_a_hundred_generations_late_counts(value: float) -> None:
         np.testing.assert_array_equal(optimizer.best.x, late.params)
 
 
-@pytest.mark.parametrize("strategy", ["saltus", "cma-es-margin"])
+@pytest.mark.parametrize("strategy", ["saltus-es", "cma-es-margin"])
 def test_dead_workers_do_not_stop_the_search(strategy: str) -> None:
     """Every tenth candidate never comes back, the very first ones included."""
     problem = sphere_one_max(10)
@@ -474,7 +474,7 @@ def remembered(optimizer: Optimizer) -> Any:
     return [part.tobytes() for part in parts], memory.failures
 
 
-@pytest.mark.parametrize("strategy", ["saltus", "dx-nes-ici", "cma-es-margin"])
+@pytest.mark.parametrize("strategy", ["saltus-es", "dx-nes-ici", "cma-es-margin"])
 def test_the_memory_does_not_depend_on_the_order_of_telling(strategy: str) -> None:
     """Only on what was told by the time of asking; it holds every evaluation, at the point where it was."""
 
@@ -507,7 +507,7 @@ def test_the_memory_does_not_depend_on_the_order_of_telling(strategy: str) -> No
     assert final(1) == final(-1)
 
 
-@pytest.mark.parametrize("strategy", ["saltus", "dx-nes-ici"])
+@pytest.mark.parametrize("strategy", ["saltus-es", "dx-nes-ici"])
 def test_one_worker_fills_the_memory_as_waiting_does(strategy: str) -> None:
     optimizers = [
         Optimizer(SPACES["mixed"], strategy=strategy, seed=3, asynchronous=a) for a in (False, True)

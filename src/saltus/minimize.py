@@ -70,11 +70,11 @@ def minimize(
         target: stop at a value this good.
         max_seconds: begin no evaluation after this time; what a worker has begun is waited for.
         strategy, population, margin, mean, sigma, seed: as for `Optimizer`.
-        batch: with "saltus+model", how many points the model chooses at a time; default as many as there are
-            workers, or one if asynchronous. It is part of what defines that search.
+        batch: how many points the model chooses at a time; default as many as there are workers, or one if
+            asynchronous. It is part of what defines the search; without a model it has no meaning.
         workers: processes for the evaluations, with one BLAS thread each; -1 takes all cores. The
-            result does not depend on it (with "saltus+model", for the same `batch`). A process that dies is
-            an exception, a WorkerError.
+            result depends on it through the default of `batch` alone. A process that dies is an exception, a
+            WorkerError.
         executor: evaluate there instead: anything with `submit`, such as a Dask executor.
         asynchronous: wait for nobody: a worker that is free gets a candidate at once, and every outcome
             counts, however late. It saves time where evaluations take very different times, for some more
@@ -92,7 +92,7 @@ def minimize(
             no bound.
         integrality: True for each variable that is an integer.
 
-    The same seed gives the same result, with any number of workers (unless `asynchronous`).
+    The same seed and `batch` give the same result, whatever evaluates it (unless `asynchronous`).
     """
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")

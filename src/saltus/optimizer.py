@@ -85,8 +85,8 @@ class Optimizer:
             space: the variables.
             strategy: a name of `saltus.STRATEGIES`.
             population: candidates a generation; default 4 + floor(3 ln N), made even.
-            batch: with "saltus+model", how many points the model chooses at a time, for as many workers: part
-                of what defines that search.
+            batch: how many points the model chooses at a time, for as many workers: part of what defines the
+                search; without a model it has no meaning.
             margin: the least probability alpha of a neighbouring plateau; default 1 / (N population).
             mean: where to start, in the user's units, a number or one per variable; default the
                 middle of each range.
@@ -95,11 +95,11 @@ class Optimizer:
             exact: refresh the eigenbasis every generation, as the paper does: slower, for parity.
             asynchronous: wait for nobody: `ask` always has as many candidates as are wanted, and what is
                 learnt depends on what was told by then. With one candidate at a time the search is the same.
-            auto_restart: begin another run by itself when one has stopped; default only with "saltus",
-                which cannot go on otherwise.
-            without: parts of "saltus" that are left out, to see what they are worth: any of "scaling",
-                "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs"; of
-                "saltus+model" also "model" and "asking".
+            auto_restart: begin another run by itself when one has stopped; default only with "saltus" and
+                "saltus-es", which cannot go on otherwise.
+            without: parts of "saltus" that are left out, to see what they are worth: any of "model",
+                "asking", "scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global
+                runs"; of "saltus-es" the same but the first two.
         """
         if not isinstance(space, Space):
             raise TypeError(
@@ -544,7 +544,7 @@ class Optimizer:
 
     def restart(self) -> None:
         """Begin another run, the best is kept: from a random mean, with twice the population; with "saltus"
-        also from the best point, as it sees fit. Only between generations.
+        and "saltus-es" also from the best point, as it sees fit. Only between generations.
 
         >>> from saltus import Int, Space
         >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, strategy="dx-nes-ici")

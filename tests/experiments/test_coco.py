@@ -31,7 +31,7 @@ class Bowl(Task):
         return float(value), float(max(0.0, 0.5 - x[2]))
 
 
-@pytest.mark.parametrize("method", ["saltus", "dx-nes-ici", "saltus without sweep", *MORE_PEERS])
+@pytest.mark.parametrize("method", ["saltus-es", "dx-nes-ici", "saltus-es without sweep", *MORE_PEERS])
 def test_solvers_stay_on_the_grids_and_get_better(method: str) -> None:
     task = Bowl()
     if method == "TPE":
@@ -98,10 +98,10 @@ def test_a_long_run_serves_as_a_short_one_but_not_the_other_way_round(tmp_path: 
 
 
 def test_the_default_solves_the_sphere_of_the_suite() -> None:
-    run = run_one((Key("saltus", 5, 1, 1, 0), 1000))
+    run = run_one((Key("saltus-es", 5, 1, 1, 0), 1000))
     assert len(run.hits) == len(TARGETS)
     assert run.hits[-1] < 500
-    assert run == run_one((Key("saltus", 5, 1, 1, 0), 1000))
+    assert run == run_one((Key("saltus-es", 5, 1, 1, 0), 1000))
 
 
 def test_run_show_and_continue(
@@ -111,26 +111,26 @@ def test_run_show_and_continue(
         monkeypatch.setenv(name, "1")  # the harness sets them for its own process
     file = tmp_path / "coco.csv"
     options = ["--dims", "5", "--instances", "1", "--functions", "1", "5", "--seeds", "1", "--budget", "50"]
-    options += ["--methods", "saltus", "DE", "--file", str(file)]
+    options += ["--methods", "saltus-es", "DE", "--file", str(file)]
     for _ in range(2):
         command(monkeypatch, "run", *options, "--jobs", "1")
         assert len(file.read_text().splitlines()) == 1 + 4
     capsys.readouterr()
     command(monkeypatch, "show", *options, "--json")
     scores = json.loads(capsys.readouterr().out)
-    assert scores["saltus"]["5"][0][0] > scores["DE"]["5"][0][0]
+    assert scores["saltus-es"]["5"][0][0] > scores["DE"]["5"][0][0]
     command(monkeypatch, "plot", *options)
     assert (tmp_path / "coco-ecdf-50.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_weak_functions_are_named(tmp_path: Path) -> None:
     file = tmp_path / "coco.csv"
-    keys = [Key("saltus", 5, 1, 4, 0), Key("pycma", 5, 1, 4, 0)]
+    keys = [Key("saltus-es", 5, 1, 4, 0), Key("pycma", 5, 1, 4, 0)]
     rows = [BOOK.row((keys[0], 10), Run(10, (3,))), BOOK.row((keys[1], 10), Run(10, (3, 5, 7)))]
     file.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
 
     class Options:
-        dims, functions, instances, methods, budget = [5], [1], [4], ["saltus", "pycma"], 10
+        dims, functions, instances, methods, budget = [5], [1], [4], ["saltus-es", "pycma"], 10
 
     options = Options()
     options.file = file  # type: ignore[attr-defined]
@@ -138,9 +138,9 @@ def test_the_weak_functions_are_named(tmp_path: Path) -> None:
 
 
 def test_an_engineering_trial() -> None:
-    trial = engineering.run_one(engineering.Key("SpeedReducer", "saltus", 0))
+    trial = engineering.run_one(engineering.Key("SpeedReducer", "saltus-es", 0))
     assert trial.success
     assert trial.evaluations < 3000
     assert trial.best <= 1.001 * engineering.PROBLEMS["SpeedReducer"].best
-    text = engineering.table({engineering.Key("SpeedReducer", "saltus", 0): trial}, ["saltus", "DE"], 1)
+    text = engineering.table({engineering.Key("SpeedReducer", "saltus-es", 0): trial}, ["saltus-es", "DE"], 1)
     assert f"| SpeedReducer | {trial.evaluations:,} |" in text

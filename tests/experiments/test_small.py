@@ -15,7 +15,7 @@ from experiments.small_peers import SMALL_PEERS, WANTS, _Ended
 from experiments.solvers import Enough
 
 
-@pytest.mark.parametrize("method", ["saltus", "lq-CMA-ES", "pycma"])
+@pytest.mark.parametrize("method", ["saltus-es", "lq-CMA-ES", "pycma"])
 def test_a_run_keeps_its_budget_and_is_the_same_again(method: str) -> None:
     key = Key(method, 5, 1, 1, 0)
     run = run_one((key, 6))
@@ -26,7 +26,7 @@ def test_a_run_keeps_its_budget_and_is_the_same_again(method: str) -> None:
 
 def test_instances_that_are_not_ours_are_refused() -> None:
     with pytest.raises(ValueError, match="instances are 1 to 6, got 7"):
-        run_one((Key("saltus", 5, 1, 7, 0), 5))
+        run_one((Key("saltus-es", 5, 1, 7, 0), 5))
 
 
 def test_the_share_of_targets() -> None:
@@ -37,7 +37,7 @@ def test_the_share_of_targets() -> None:
 
 def test_a_record_comes_back_and_makes_a_table(tmp_path: Path) -> None:
     file = tmp_path / "small.csv"
-    keys = [Key("saltus", 5, f, 1, 0) for f in (1, 2)] + [Key("SMAC", 5, 1, 1, 0)]
+    keys = [Key("saltus-es", 5, f, 1, 0) for f in (1, 2)] + [Key("SMAC", 5, 1, 1, 0)]
     BOOK.run([], run_one, file, 1, 0)
     with file.open("a") as lines:
         for key in keys:
@@ -46,7 +46,7 @@ def test_a_record_comes_back_and_makes_a_table(tmp_path: Path) -> None:
     record = read(file)
     assert record[keys[0]] == Run(10, (3, 40), 1.5)
     o = argparse.Namespace(
-        methods=["saltus", "SMAC"],
+        methods=["saltus-es", "SMAC"],
         dims=[5],
         instances=[1],
         functions=[1, 2],
@@ -74,4 +74,4 @@ def test_a_solver_in_another_language_gets_worse_values_at_the_end() -> None:
 
 def test_every_peer_is_known_and_says_what_it_needs() -> None:
     assert set(WANTS) <= set(SMALL_PEERS)
-    assert set(small.METHODS) == {"saltus", "saltus+model", *SMALL_PEERS}
+    assert set(small.METHODS) == {"saltus-es", "saltus", *SMALL_PEERS}

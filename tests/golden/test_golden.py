@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from saltus import STRATEGIES, Optimizer
-from saltus.search.settings import MODELLED
+from saltus.search.settings import DEFAULT_STRATEGY
 from tests.golden import CASES, EVALUATIONS, SEEDS, Case, Evaluated, file_of, search
 
 RUNS = [
@@ -37,7 +37,9 @@ def check(strategy: str, name: str, seed: int, run: list[Evaluated]) -> None:
     if last == EVALUATIONS:
         return
     # a model is fitted to all values from the first ones on
-    assert last >= (10 if strategy == MODELLED else EVALUATIONS // 4), f"evaluation {last} is another one"
+    assert last >= (10 if strategy == DEFAULT_STRATEGY else EVALUATIONS // 4), (
+        f"evaluation {last} is another one"
+    )
     case = CASES[name]
     whole = as_rows(search(case, Optimizer(case.space, strategy=strategy, seed=seed)))
     assert departure(as_rows(run), whole) == EVALUATIONS

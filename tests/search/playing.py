@@ -23,13 +23,13 @@ def domain_of(
 ) -> Domain:
     """Without a model."""
     encoding = encoding or Encoding(space, sigma=1.0)
-    settings = Settings.checked(encoding.N, "saltus", population, without=without)
+    settings = Settings.checked(encoding.N, "saltus-es", population, without=without)
     return Domain.of(encoding, settings)
 
 
 def modelled(encoding: Encoding, population: int = 8, batch: int = 1) -> Domain:
     """A domain with a model of its memory, which is empty."""
-    return Domain.of(encoding, Settings.checked(encoding.N, "saltus+model", population, batch=batch))
+    return Domain.of(encoding, Settings.checked(encoding.N, "saltus", population, batch=batch))
 
 
 def evaluated(domain: Domain, fun: Values, x: list[float], plateaus: list[float]) -> Evaluated:

@@ -141,7 +141,7 @@ def test_one_at_a_time_without_waiting_is_the_same_search(seed: int) -> None:
     runs = []
     for asynchronous in (False, True):
         optimizer = Optimizer(
-            SPACE, strategy="saltus+model", seed=seed, asynchronous=asynchronous, without=["model"]
+            SPACE, strategy="saltus", seed=seed, asynchronous=asynchronous, without=["model"]
         )
         points: list[list[float]] = []
         while len(points) < 150:
@@ -153,7 +153,7 @@ def test_one_at_a_time_without_waiting_is_the_same_search(seed: int) -> None:
 
 
 def test_several_workers_that_do_not_wait() -> None:
-    optimizer = Optimizer(SPACE, strategy="saltus+model", seed=1, asynchronous=True, without=["model"])
+    optimizer = Optimizer(SPACE, strategy="saltus", seed=1, asynchronous=True, without=["model"])
     running = optimizer.ask(6)
     rng = np.random.default_rng(1)
     for step in range(200):
@@ -169,7 +169,7 @@ def test_several_workers_that_do_not_wait() -> None:
 
 def test_workers_that_are_always_one_behind_get_on() -> None:
     """What comes back is never of the batch that is on: it is of the same generation all the same."""
-    optimizer = Optimizer(SPACE, strategy="saltus+model", seed=1, asynchronous=True, without=["model"])
+    optimizer = Optimizer(SPACE, strategy="saltus", seed=1, asynchronous=True, without=["model"])
     running = optimizer.ask(4)
     generations = 0
     for _ in range(120):
@@ -180,3 +180,40 @@ def test_workers_that_are_always_one_behind_get_on() -> None:
     assert optimizer.best is not None
     assert optimizer.best.value < 4
     assert generations > 20
+
+
+@pytest.mark.parametrize("workers", [2, 4, 9])
+@pytest.mark.parametrize("fun", [bowl, rugged])
+def test_what_is_known_or_in_flight_is_not_asked_again(
+    fun: Callable[[FloatArray], float], workers: int
+) -> None:
+    """Also where a failure makes everything be paid for, and after a restore."""
+    others = ["model", "sweep", "newton", "scan"]  # the last two have nothing for free workers
+    optimizer = Optimizer(SPACE, strategy="saltus", seed=2, asynchronous=True, without=others)
+    rng = np.random.default_rng(1)
+    running = optimizer.ask(workers)
+    asked = [tuple(c.params.tolist()) for c in running]
+    while len(asked) < 180:
+        done = running.pop(int(rng.integers(len(running))))
+        failed = len(asked) in range(100, 130)
+        optimizer.tell(done, math.nan if failed else fun(done.params))
+        if optimizer.evaluations % 13 == 0:
+            optimizer = Optimizer.restore(json.loads(json.dumps(optimizer.state(), allow_nan=False)))
+            running = optimizer.pending
+        running += (new := optimizer.ask())
+        asked += [tuple(c.params.tolist()) for c in new]
+    assert len(set(asked)) == len(asked)
+
+
+def test_an_outcome_that_never_comes_holds_nobody_up() -> None:
+    """A worker that died has one point of every generation for ever."""
+    optimizer = Optimizer(SPACE, strategy="saltus", seed=1, asynchronous=True, without=["model"])
+    running = optimizer.ask(4)
+    for step in range(200):
+        lost = step in (20, 40, 60)
+        done = running.pop(0)
+        if not lost:
+            optimizer.tell(done, rugged(done.params) if step < 70 else bowl(done.params))
+        running += optimizer.ask()
+    assert optimizer.best is not None
+    assert optimizer.generation > 20

@@ -147,7 +147,7 @@ def test_one_side_of_a_pair_waits_for_the_other_in_a_polish() -> None:
 
 
 def test_a_mixed_run_does_not_wait_for_pairs() -> None:
-    optimizer = asynchronous(Space([Float(-5, 5)] * 4), seed=1)
+    optimizer = asynchronous(Space([Float(-5, 5)] * 4), strategy="saltus-es", seed=1)
     assert optimizer.phase == "MixedRun"
     one, _ = halves(optimizer, optimizer.population)
     optimizer.tell(one, [1.0 + c.params @ c.params for c in one])

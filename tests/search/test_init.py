@@ -26,8 +26,8 @@ def test_every_strategy_has_a_search() -> None:
 
 
 def test_a_search_begins_from_the_mean_with_what_it_was_given() -> None:
-    domain = replace(DOMAIN, settings=Settings("saltus", 8, 0.02, without=frozenset(["scan"])))
-    search = SEARCHES["saltus"](domain, M)
+    domain = replace(DOMAIN, settings=Settings("saltus-es", 8, 0.02, without=frozenset(["scan"])))
+    search = SEARCHES["saltus-es"](domain, M)
     assert isinstance(search, Saltus)
     assert search.domain is search.phase.domain is domain
     assert search.population == 8

@@ -88,7 +88,7 @@ def test_all_of_sixteen_values_are_tried_and_of_more_those_at_growing_distances(
 
 def sweep_of(space: Space, population: int, value: float = 1.0) -> IntegerSweep:
     """From the lowest values of all integers; they come in the order of the space."""
-    domain = replace(domain_of(space), settings=Settings("saltus", population))
+    domain = replace(domain_of(space), settings=Settings("saltus-es", population))
     start = Evaluated(np.zeros(domain.N), np.zeros(domain.lattice.size), 0.0, value)
     sweep = IntegerSweep(domain, start, np.random.default_rng(1))
     sweep.order = list(range(domain.lattice.size))

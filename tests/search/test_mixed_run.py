@@ -222,7 +222,7 @@ def test_a_mixed_run_learns_from_any_point() -> None:
 
 def test_a_run_is_scaled_and_lazy_with_the_papers_margin_unless_it_is_told_otherwise() -> None:
     domain = domain_of(Space([Float()] * 6 + [Int(0, 20)] * 2))
-    settings = Settings("saltus", 8, margin=0.03, exact=True, without=frozenset(["scaling"]))
+    settings = Settings("saltus-es", 8, margin=0.03, exact=True, without=frozenset(["scaling"]))
     plain = MixedRun(domain, np.zeros(8), 1.0)
     other = MixedRun(replace(domain, settings=settings), np.zeros(8), 1.0)
     constants = [cast(Any, run.gaussian).constants for run in (plain, other)]

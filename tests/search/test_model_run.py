@@ -160,7 +160,7 @@ def outcome(params: Any) -> tuple[float, float]:
 
 
 def test_failures_and_violations_are_avoided() -> None:
-    optimizer = Optimizer(MIXED, strategy="saltus+model", seed=1)
+    optimizer = Optimizer(MIXED, strategy="saltus", seed=1)
     while optimizer.evaluations < 60:
         candidates = optimizer.ask()
         told = [outcome(c.params) for c in candidates]
@@ -171,7 +171,7 @@ def test_failures_and_violations_are_avoided() -> None:
 
 
 def test_nothing_but_failures() -> None:
-    optimizer = Optimizer(MIXED, strategy="saltus+model", seed=1)
+    optimizer = Optimizer(MIXED, strategy="saltus", seed=1)
     for _ in range(30):
         candidates = optimizer.ask()
         optimizer.tell(candidates, [math.nan] * len(candidates))
@@ -179,7 +179,7 @@ def test_nothing_but_failures() -> None:
 
 
 def test_free_workers_get_points_of_their_own() -> None:
-    optimizer = Optimizer(MIXED, strategy="saltus+model", seed=1, asynchronous=True)
+    optimizer = Optimizer(MIXED, strategy="saltus", seed=1, asynchronous=True)
     running = optimizer.ask(4)
     seen = [tuple(c.params) for c in running]
     rng = np.random.default_rng(1)
@@ -197,7 +197,7 @@ def test_free_workers_get_points_of_their_own() -> None:
 def test_the_order_of_telling_does_not_matter() -> None:
     runs = []
     for backwards in (False, True):
-        optimizer = Optimizer(MIXED, strategy="saltus+model", seed=3)
+        optimizer = Optimizer(MIXED, strategy="saltus", seed=3)
         points: list[list[float]] = []
         while optimizer.evaluations < 60:
             candidates = optimizer.ask()

@@ -1,4 +1,4 @@
-"""The strategy `saltus` as a whole."""
+"""The strategies `saltus` and `saltus-es` as a whole."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from saltus import Bool, Float, Int, Optimizer, Ordinal, Space, Stop, _serialize
 from saltus._typing import FloatArray
 from saltus.search.coordinate_scan import CoordinateScan
 from saltus.search.mixed_run import MixedRun
+from saltus.search.model_run import SMALLEST_SIDE, ModelRun
 from saltus.search.newton import Newton
-from saltus.search.proposal import Evaluated, Results
+from saltus.search.proposal import Domain, Evaluated, Proposals, Results
 from saltus.search.restarts import KINDS, Saltus
-from saltus.search.settings import Settings
+from saltus.search.settings import MANY_PHASES, Settings
 from saltus.space.encoding import Encoding
 
 from .playing import ALL_KINDS, domain_of, stiff
@@ -35,24 +36,26 @@ SPACES = {
 }
 
 
+@pytest.mark.parametrize("strategy", MANY_PHASES)
 @pytest.mark.parametrize("name", SPACES)
-def test_all_spaces(name: str) -> None:
+def test_all_spaces(name: str, strategy: str) -> None:
     """An optimum at a random place of the lattice is found exactly, or nearly."""
     space = SPACES[name]
     rng = np.random.default_rng(5)
-    candidates = Optimizer(space, seed=rng).ask()
+    candidates = Optimizer(space, seed=rng, strategy="saltus-es").ask()
     best = np.array(candidates[1].params, dtype=float)
     scale = np.maximum(np.abs(best), 1.0)
 
     def fun(x: FloatArray) -> float:
         return float((((x - best) / scale) ** 2).sum())
 
-    result = minimize(fun, space, seed=1, budget=4000, target=1e-9)
+    result = minimize(fun, space, seed=1, budget=4000, target=1e-9, strategy=strategy)
     assert result.stop is Stop.TARGET, result
 
 
+@pytest.mark.parametrize("strategy", MANY_PHASES)
 @pytest.mark.parametrize("seed", range(3))
-def test_constraints_and_infeasible_regions(seed: int) -> None:
+def test_constraints_and_infeasible_regions(seed: int, strategy: str) -> None:
     """The optimum lies on a constraint, next to a region without values."""
 
     def fun(p: Any) -> tuple[float, list[float]]:
@@ -61,7 +64,7 @@ def test_constraints_and_infeasible_regions(seed: int) -> None:
         return p["x"] ** 2 + (p["y"] - 1) ** 2 + 0.1 * p["k"], [2 - p["x"] - p["k"]]
 
     space = Space({"x": Float(-5, 5), "y": Float(-5, 5), "k": Int(-4, 6)})
-    result = minimize(fun, space, seed=seed, budget=3000)
+    result = minimize(fun, space, seed=seed, budget=3000, strategy=strategy)
     assert result.fun == pytest.approx(0.2, abs=1e-3)
     assert result.params == {"x": pytest.approx(0.0, abs=0.05), "y": pytest.approx(1.0, abs=0.05), "k": 2}
 
@@ -79,10 +82,11 @@ def test_the_search_goes_on_where_everything_fails_at_first() -> None:
     assert result.stop is Stop.TARGET
 
 
-def test_a_batch_is_whole_and_the_order_of_telling_does_not_matter() -> None:
+@pytest.mark.parametrize("strategy", MANY_PHASES)
+def test_a_batch_is_whole_and_the_order_of_telling_does_not_matter(strategy: str) -> None:
     def final(order: int) -> dict[str, Any]:
-        optimizer = Optimizer(ALL_KINDS, seed=4)
-        for _ in range(200):
+        optimizer = Optimizer(ALL_KINDS, seed=4, strategy=strategy, batch=3)
+        for _ in range(200 if strategy == "saltus-es" else 70):
             candidates = optimizer.ask()
             assert optimizer.ask() == []
             for c in candidates[::order]:
@@ -133,13 +137,14 @@ LANDSCAPES: list[Callable[[FloatArray, np.random.Generator], tuple[float, float]
 ]
 
 
+@pytest.mark.parametrize(("strategy", "seeds", "evaluations"), [("saltus", 3, 300), ("saltus-es", 6, 800)])
 @pytest.mark.parametrize("landscape", range(len(LANDSCAPES)))
-def test_no_problem_breaks_the_search(landscape: int) -> None:
+def test_no_problem_breaks_the_search(landscape: int, strategy: str, seeds: int, evaluations: int) -> None:
     """Kinks, steps, holes, constraints, noise, nothing at all and numbers without end, over any space."""
-    for seed in range(6):
+    for seed in range(seeds):
         rng = np.random.default_rng([landscape, seed])
-        optimizer = Optimizer(random_space(rng), seed=seed)
-        while optimizer.evaluations < 800:
+        optimizer = Optimizer(random_space(rng), seed=seed, strategy=strategy)
+        while optimizer.evaluations < evaluations:
             candidates = optimizer.ask()
             assert candidates
             told = [LANDSCAPES[landscape](np.arcsinh(c.params), rng) for c in candidates]
@@ -151,7 +156,7 @@ def test_no_problem_breaks_the_search(landscape: int) -> None:
 def descents(without: tuple[str, ...] = (), seed: int = 1, evaluations: int = 4000) -> list[tuple[str, int]]:
     """How each run begins: the name of its first phase, and the population."""
     space = Space([Float(-5, 5), Float(-5, 5), Int(-10, 10)])
-    optimizer = Optimizer(space, seed=seed, without=without)
+    optimizer = Optimizer(space, seed=seed, strategy="saltus-es", without=without)
     begun: list[tuple[str, int]] = []
     while optimizer.evaluations < evaluations:
         candidates = optimizer.ask()
@@ -187,7 +192,7 @@ def test_runs_that_are_left_out_do_not_begin() -> None:
 def test_a_point_of_another_that_is_better_becomes_the_incumbent() -> None:
     """Local runs begin there."""
     space = Space([Float(-5, 5), Float(-5, 5), Int(-10, 10)])
-    optimizer = Optimizer(space, seed=1, without=["global runs", "scan"])
+    optimizer = Optimizer(space, seed=1, strategy="saltus-es", without=["global runs", "scan"])
     while optimizer.phase == "MixedRun":
         candidates = optimizer.ask()
         optimizer.tell(candidates, [float((c.params**2).sum()) for c in candidates])
@@ -203,7 +208,7 @@ DOMAIN = domain_of(Space([Float(-5, 5), Float(-5, 5), Int(-10, 10)]))
 
 
 def search(without: Collection[str] = ()) -> Saltus:
-    settings = Settings.checked(3, "saltus", 8, without=without)
+    settings = Settings.checked(3, "saltus-es", 8, without=without)
     return Saltus(replace(DOMAIN, settings=settings), np.zeros(3))
 
 
@@ -408,7 +413,7 @@ def test_every_run_has_the_options_of_the_search(kind: str) -> None:
     best = domain.proposals(np.zeros((1, 4)), np.array([[3.0]]))
 
     def run_of(margin: float | None, exact: bool, without: Collection[str]) -> MixedRun:
-        settings = Settings.checked(5, "saltus", 8, margin, exact, without)
+        settings = Settings.checked(5, "saltus-es", 8, margin, exact, without)
         saltus = Saltus(replace(domain, settings=settings), np.zeros(5))
         if kind != "first":
             spent = (0, 0, 10**6) if kind == "global" else (10**6, 0, 0)
@@ -498,7 +503,7 @@ def test_a_search_that_has_stopped_goes_on_from_its_state() -> None:
     assert (other.kind, other.failures, other.restarts) == ("local", 1, 1)
     assert other.phase is other.descent.phase
     assert other.descent.domain is other.domain
-    assert other.domain.settings == Settings("saltus", 8)
+    assert other.domain.settings == Settings("saltus-es", 8)
     for name, value in (("incumbent", 5.0), ("stray", 3.0)):
         found: Evaluated = getattr(other, name)
         assert found.value == value
@@ -509,3 +514,22 @@ def test_a_search_that_has_stopped_goes_on_from_its_state() -> None:
             search().restore(state | {name: state[name] | {"x": np.zeros(9)}})
     with pytest.raises(KeyError):
         search().restore(state | {"kind": "tiny"})
+
+
+def test_a_model_run_that_ends_a_descent_is_not_the_opening_one() -> None:
+    """Without continuous variables and without a sweep nothing follows it: the next run is a restart."""
+    encoding = Encoding(Space([Int(-20, 20), Int(-20, 20)]))
+    settings = Settings.checked(2, "saltus", 8, without=["sweep", "asking"])
+    domain, rng = Domain.of(encoding, settings), np.random.default_rng(1)
+    saltus = Saltus(domain, encoding.m)
+    assert not saltus.opened
+    saltus.restart(rng)  # the run from the first mean
+    assert saltus.opened
+    start = Evaluated(encoding.m, domain.lattice.plateau(encoding.m), 0.0, 3.0)
+    run = ModelRun.around(domain, start)
+    run.side = SMALLEST_SIDE / 2  # it ends
+    saltus.phase = saltus.descent.phase = run
+    saltus.observe(Results(Proposals(start.x[None], start.plateaus[None]), np.array([4.0]), None), rng)
+    assert saltus.stop is Stop.CONVERGED
+    assert saltus.incumbent == start
+    assert saltus.phase is run

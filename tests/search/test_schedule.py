@@ -396,7 +396,7 @@ def test_the_goal_and_all_else_of_a_descent_come_back_from_its_state() -> None:
         assert again.goal == station.descent.goal == (None if goal is None else (0.0, goal))
         assert (again.deep, again.scanned, again.over) == (True, True, False)
         assert again.domain is again.phase.domain is domain
-        assert again.domain.settings == Settings("saltus", 8, without=frozenset(["scan"]))
+        assert again.domain.settings == Settings("saltus-es", 8, without=frozenset(["scan"]))
         assert again.covariance is not None
         np.testing.assert_array_equal(again.covariance, np.eye(1))
         assert isinstance(again.smooth, Newton)

@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saltus.search.settings import DEFAULT_STRATEGY, OPTIONAL, STRATEGIES, Settings, mirrored
+from saltus.search.settings import (
+    DEFAULT_STRATEGY,
+    OPTIONAL,
+    OPTIONAL_WITH_A_MODEL,
+    STRATEGIES,
+    Settings,
+    mirrored,
+)
 from saltus.strategy import STRATEGIES as SINGLE
 from saltus.strategy import default_population
 
 
-def test_the_default_comes_first_and_the_systems_of_the_paper_follow() -> None:
-    assert list(STRATEGIES) == ["saltus", *SINGLE, "saltus+model"]
+def test_the_default_comes_first_then_it_without_a_model_then_the_systems_of_the_paper() -> None:
+    assert list(STRATEGIES) == ["saltus", "saltus-es", *SINGLE]
     assert DEFAULT_STRATEGY == "saltus"
 
 
@@ -42,11 +49,11 @@ def test_populations_are_even_where_candidates_come_in_pairs() -> None:
     ("strategy", "population", "words"),
     [
         ("saltus", 7, "must be even and at least 4, got 7; try 8$"),
-        ("saltus", 9, "must be even and at least 4, got 9; try 10$"),
-        ("saltus", 2, "must be even and at least 4, got 2; try 4$"),
+        ("saltus-es", 9, "must be even and at least 4, got 9; try 10$"),
+        ("saltus-es", 2, "must be even and at least 4, got 2; try 4$"),
         ("dx-nes-ici", 3, "must be even and at least 4, got 3; try 4$"),
         ("cma-es", 3, "must be at least 4, got 3; try 4$"),
-        ("saltus", 8.0, "must be even and at least 4, got 8.0; try a whole number$"),
+        ("saltus-es", 8.0, "must be even and at least 4, got 8.0; try a whole number$"),
         ("cma-es", True, "must be at least 4, got True; try a whole number$"),
     ],
 )
@@ -62,18 +69,19 @@ def test_a_population_that_does_not_fit_is_refused_with_one_that_does(
 @pytest.mark.parametrize("margin", [0, 0.0, 0.5, -0.1, 1, math.nan, "0.1"])
 def test_a_margin_is_a_probability_below_one_half(margin: Any) -> None:
     with pytest.raises(ValueError, match=r"margin must be a probability between 0 and 0\.5, got "):
-        Settings.checked(5, "saltus", margin=margin)
-    assert Settings.checked(5, "saltus", margin=0.499).margin == 0.499
+        Settings.checked(5, "saltus-es", margin=margin)
+    assert Settings.checked(5, "saltus-es", margin=0.499).margin == 0.499
 
 
 @pytest.mark.parametrize("of", [mirrored, lambda name: Settings.checked(5, name)])
 def test_a_strategy_that_does_not_exist_is_refused_with_those_that_do(of: Any) -> None:
     with pytest.raises(
-        ValueError, match=r"must be one of saltus, dx-nes-ici, .*got 'dx-nes-icy'.*mean 'dx-nes-ic'"
+        ValueError,
+        match=r"must be one of saltus, saltus-es, dx-nes-ici, .*got 'dx-nes-icy'.*mean 'dx-nes-ic'",
     ):
         of("dx-nes-icy")
     with pytest.raises(ValueError, match="must be one of"):
-        of(["saltus"])
+        of(["saltus-es"])
 
 
 def without(parts: Any, strategy: str) -> frozenset[str]:
@@ -82,11 +90,14 @@ def without(parts: Any, strategy: str) -> frozenset[str]:
 
 def test_parts_of_the_default_can_be_left_out() -> None:
     assert without([], "dx-nes-ici") == frozenset()
-    assert without("scan", "saltus") == {"scan"}
-    assert without(["scan", "deep", "scan"], "saltus") == {"scan", "deep"}
-    assert without(OPTIONAL, "saltus") == set(OPTIONAL)
+    assert without("scan", "saltus-es") == {"scan"}
+    assert without(["scan", "deep", "scan"], "saltus-es") == {"scan", "deep"}
+    assert without(OPTIONAL, "saltus-es") == set(OPTIONAL)
+    assert without(OPTIONAL_WITH_A_MODEL, "saltus") == {"model", "asking", *OPTIONAL}
+    with pytest.raises(ValueError, match=r"without takes 'scaling', 'newton', .*; got 'model'$"):
+        without("model", "saltus-es")
     with pytest.raises(ValueError, match=r"without takes 'scaling', 'newton', .*; got 'skan'.*'scan'"):
-        without(["deep", "skan"], "saltus")
+        without(["deep", "skan"], "saltus-es")
     with pytest.raises(ValueError, match=r"without takes nothing of 'dx-nes-ici'; got 'scan'$"):
         without("scan", "dx-nes-ici")
 

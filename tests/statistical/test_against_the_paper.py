@@ -46,7 +46,7 @@ def test_without_leap_dx_nes_ic_is_trapped() -> None:
 def test_the_default_needs_far_fewer_evaluations_without_any_tuning(function: str) -> None:
     problem = PROBLEMS[function](20)
     population = default_population(20)
-    ours = summary(paper_trial(problem, population, seed=s, strategy="saltus") for s in range(100))
+    ours = summary(paper_trial(problem, population, seed=s, strategy="saltus-es") for s in range(100))
     share = 0.6 if "Ellipsoid" in function else 0.85
     assert ours.successes == 100
     assert ours.mean <= share * TABLE2[function, 20, "dx-nes-ici"].mean

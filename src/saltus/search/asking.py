@@ -51,13 +51,18 @@ def knows_enough(domain: Domain) -> bool:
 class Asking(Phase):
     """One batch of another phase, of which only a part is paid for."""
 
-    saved = ("rows", "rest", "values", "violations", "predicted", "means", "late", "everything", "done")
+    saved = (
+        *("rows", "rest", "flying", "given", "values", "violations", "predicted", "means", "late"),
+        *("everything", "done"),
+    )
 
     def __init__(self, inner: Phase) -> None:
         """The next batch of this phase."""
         self._attach(inner)
         self.rows: list[int] = []  # of the batch: what is proposed at present ...
         self.rest: list[int] = []  # ... and what else is not known, the most promising first
+        self.flying: list[int] = []  # what was proposed before, and is not known yet
+        self.given = 0  # points besides the batch that free workers had before
         self.values: FloatArray = np.empty(0)  # NaN where nothing is known
         self.violations: FloatArray = np.empty(0)
         self.predicted: FloatArray = np.empty(0)  # values, by the last model
@@ -85,7 +90,8 @@ class Asking(Phase):
 
     def _choose(self) -> None:
         points = self.inner.propose()
-        unknown = np.flatnonzero(np.isnan(self.values))
+        missing = np.isnan(self.values)
+        free = np.flatnonzero(missing & ~np.isin(np.arange(len(missing)), self.flying))
         u = self.domain.model.cube.of_points(*points)
         generation = isinstance(self.inner, MixedRun)
         near = u.mean(axis=0)
@@ -96,18 +102,19 @@ class Asking(Phase):
         prediction = model.predict(u)
         self.predicted = model.values(prediction.mean)
         bounds = prediction.mean - (HOPE if generation else DOUBT) * prediction.sd
-        ranked = unknown[np.argsort(bounds[unknown], kind="stable")]
-        count = self._count(model, bounds[ranked], len(self.values))
+        if not len(free) and not generation:
+            free = np.flatnonzero(missing)  # second attempts: there is nothing else
+        ranked = free[np.argsort(bounds[free], kind="stable")]
+        count = self._count(model, bounds[ranked], int(np.count_nonzero(~missing)))
         self.rows, self.rest = ranked[:count].tolist(), ranked[count:].tolist()
         self.means[self.rows] = prediction.mean[self.rows]
 
-    def _count(self, model: Fitted, bounds: FloatArray, size: int) -> int:
-        """How many of the points with these lower bounds, sorted, are to be paid for next."""
+    def _count(self, model: Fitted, bounds: FloatArray, paid: int) -> int:
+        """How many of the points with these lower bounds, sorted, are next, if so many were paid for."""
         if self.everything:
             return len(bounds)
         if isinstance(self.inner, MixedRun):
-            paid = size - len(bounds)
-            return max(1, math.ceil(MORE * paid) if paid else round(QUARTER * size))
+            return max(1, math.ceil(MORE * paid) if paid else round(QUARTER * len(self.values)))
         least = float(model.warped(np.array([self.inner.best.value]))[0])
         return max(1, int(np.count_nonzero(bounds < least)))
 
@@ -123,11 +130,13 @@ class Asking(Phase):
         """What would be paid for next; then what the phase has to offer."""
         if k < len(self.rest):
             return self._points([self.rest[k]])
-        return self.inner.extra(k - len(self.rest), rng)
+        if self.given:  # the randomness is that of the batch before
+            rng = np.random.default_rng([int(rng.integers(2**63)), self.given])
+        return self.inner.extra(self.given + k - len(self.rest), rng)
 
     def ready(self, results: Results) -> bool:
-        """As many as were proposed, whichever they are."""
-        return results.told >= len(self.rows)
+        """As many as were proposed, whichever they are; if all of the batch is in flight, anything."""
+        return results.told >= max(1, len(self.rows))
 
     def accepts(self, plateaus: FloatArray) -> bool:
         """What the phase accepts."""
@@ -140,16 +149,19 @@ class Asking(Phase):
     def observe(self, results: Results) -> None:
         """Take what was paid for; if that is enough, let the phase observe its batch."""
         rows = self.rows + self.rest
-        known = np.ones(len(results.values), dtype=bool) if results.known is None else results.known
-        violations = np.zeros(len(known)) if results.violations is None else results.violations
-        for slot in np.flatnonzero(known).tolist():
+        told = np.ones(len(results.values), dtype=bool) if results.known is None else results.known
+        violations = np.zeros(len(told)) if results.violations is None else results.violations
+        for slot in np.flatnonzero(told).tolist():
             if slot < len(rows):
                 self._fill(rows[slot], float(results.values[slot]), float(violations[slot]))
             else:  # an extra one of the phase
                 self._note(results.part(slice(slot, slot + 1)), [LONE])
         if results.late is not None:
-            pairs = results.late.pairs[int(known.sum()) :].tolist()
+            pairs = results.late.pairs[int(told.sum()) :].tolist()
             self._note(results.late.results, pairs)
+        self.given += max(0, len(told) - len(rows))
+        asked = rows[: len(told)]
+        self.flying = sorted(row for row in {*self.flying, *asked} if np.isnan(self.values[row]))
         if not self._enough():
             return
         unknown = np.isnan(self.values)
@@ -159,11 +171,16 @@ class Asking(Phase):
         else:
             least = self.inner.best.value
         values = np.where(unknown, np.maximum(self.predicted, np.nextafter(least, math.inf)), self.values)
-        late = self._late(results)
-        told = Results(
-            self.inner.propose(), values, self.violations if self.violations.any() else None, None, late
+        # what has failed or is violated says nothing of what is in flight
+        known = None
+        if self.everything and unknown.any() and isinstance(self.inner, MixedRun):
+            known = ~unknown
+        late = self._late(results, len(values) if known is None else int(known.sum()))
+        batch = Results(
+            *(self.inner.propose(), values, self.violations if self.violations.any() else None),
+            *(known if late is not None else None, late),
         )
-        self.inner.observe(told)
+        self.inner.observe(batch)
         self.best = self.inner.best
         self.done = True
 
@@ -187,18 +204,18 @@ class Asking(Phase):
             else:
                 self.late.append([x, plateaus, pair, value, violation])
 
-    def _late(self, results: Results) -> Late | None:
+    def _late(self, results: Results, own: int) -> Late | None:
+        """What the phase learns besides so many points of its batch."""
         if not self.late or results.late is None:
             return None
         x, plateaus, pairs, values, violations = (np.array(part) for part in zip(*self.late, strict=True))
         told = Results(Proposals(x, plateaus), values, violations if violations.any() else None)
-        own = np.full(len(self.values), LONE)
-        return Late(told, np.concatenate((own, pairs.astype(np.int64))), results.late.rng)
+        return Late(told, np.concatenate((np.full(own, LONE), pairs.astype(np.int64))), results.late.rng)
 
     def _enough(self) -> bool:
         """Whether the rest need not be paid for."""
         paid = ~np.isnan(self.values)
-        if paid.all():
+        if np.count_nonzero(paid) + len(self.late) >= len(paid):  # a whole generation, whichever they are
             return True
         if self.everything or not paid.any():
             return False

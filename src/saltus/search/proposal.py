@@ -19,7 +19,7 @@ from ..space.lattice import Lattice
 from ..space.unit import UnitCube
 from ..strategy.late import Origins
 from .memory import Memory
-from .settings import MODELLED, Settings
+from .settings import DEFAULT_STRATEGY, Settings
 from .surrogate import Surrogate
 
 LONE, FOREIGN = -1, -2  # instead of the number of a pair
@@ -169,7 +169,7 @@ class Domain:
         With a strategy that has a model, there is one of that memory.
         """
         memory = Memory(len(encoding.space.variables)) if memory is None else memory
-        surrogate = Surrogate(UnitCube(encoding), memory) if settings.strategy == MODELLED else None
+        surrogate = Surrogate(UnitCube(encoding), memory) if settings.strategy == DEFAULT_STRATEGY else None
         shape = encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends
         return cls(*shape, settings, memory, surrogate)
 
@@ -177,7 +177,7 @@ class Domain:
     def model(self) -> Surrogate:
         """The model of the objective."""
         if self.surrogate is None:
-            raise RuntimeError(f"this domain has no model: Domain.of makes one for {MODELLED!r}")
+            raise RuntimeError(f"this domain has no model: Domain.of makes one for {DEFAULT_STRATEGY!r}")
         return self.surrogate
 
     @property

@@ -1,4 +1,4 @@
-"""The strategy `saltus`: runs with their descents, from new places and from the best point so far.
+"""The strategies `saltus` and `saltus-es`: runs with their descents, from new places and from the best point.
 
 The first run starts from the first Gaussian. Then global runs (from a random place, with the default or
 a growing population) and local ones (at the incumbent, with small steps) take turns by what they have cost:
@@ -85,9 +85,9 @@ class Saltus:
             self._ask()
         if not self.descent.over:
             return
-        stalled = isinstance(self.phase, ModelRun)
+        opening = isinstance(self.phase, ModelRun) and not self.phase.local
         self._end(self.phase.best)
-        if stalled:  # that was only the beginning of this run
+        if opening:  # that was only the beginning of this run
             self.stop = None
             self._open()
 

@@ -5,7 +5,7 @@
                                 ^_________|  better: coarse again        |
                                 ^________________________________________|  better: again, once
 
-Model runs are there with the strategy `saltus+model` only. The one at the very beginning is all of its
+With the strategy `saltus-es` there are no model runs. The one at the very beginning is all of its
 descent; the one around the end of a mixed run comes while the model knows enough.
 
 Coarse and deep are the continuous variables alone: by Newton steps, or by the polish, a Gaussian, where those

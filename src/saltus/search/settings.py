@@ -11,9 +11,9 @@ from .._checks import did_you_mean, whole_number
 from ..strategy import STRATEGIES as SINGLE
 from ..strategy import default_population
 
-DEFAULT_STRATEGY, MODELLED = "saltus", "saltus+model"
-MANY_PHASES = (DEFAULT_STRATEGY, MODELLED)
-STRATEGIES = (DEFAULT_STRATEGY, *SINGLE, MODELLED)
+DEFAULT_STRATEGY, WITHOUT_MODEL = "saltus", "saltus-es"
+MANY_PHASES = (DEFAULT_STRATEGY, WITHOUT_MODEL)
+STRATEGIES = (*MANY_PHASES, *SINGLE)
 # what can be left out of them, to see what it is worth (`experiments.ablation`)
 OPTIONAL = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
 OPTIONAL_WITH_A_MODEL = ("model", "asking", *OPTIONAL)
@@ -57,7 +57,7 @@ class Settings(NamedTuple):
             raise ValueError(f"margin must be a probability between 0 and 0.5, got {margin!r}")
         if type(batch) is not int or batch < 1:
             batch = whole_number("batch must be a whole number, at least 1", batch, 1)
-        known = {DEFAULT_STRATEGY: OPTIONAL, MODELLED: OPTIONAL_WITH_A_MODEL}.get(strategy, ())
+        known = {DEFAULT_STRATEGY: OPTIONAL_WITH_A_MODEL, WITHOUT_MODEL: OPTIONAL}.get(strategy, ())
         parts = frozenset([without] if isinstance(without, str) else without)
         for name in parts - set(known):
             which = ", ".join(map(repr, known)) or f"nothing of {strategy!r}"
