@@ -108,19 +108,31 @@ def test_restarts_escape_a_local_optimum() -> None:
         return float(min(deep, wide))
 
     for seed in (1, 2, 3):
-        assert not minimize(two_valleys, SPACE, budget=8000, target=1e-6, seed=seed, restarts=False).success
-        assert minimize(two_valleys, SPACE, budget=8000, target=1e-6, seed=seed).success
+        how: dict[str, Any] = {"strategy": "saltus-es", "budget": 8000, "target": 1e-6, "seed": seed}
+        assert not minimize(two_valleys, SPACE, restarts=False, **how).success
+        assert minimize(two_valleys, SPACE, **how).success
+        assert minimize(two_valleys, SPACE, **how | {"strategy": "saltus"}).success
 
 
 @pytest.mark.parametrize("fun", [bowl, fails_sometimes, constrained, objectives.fails_with_its_own_exception])
-def test_workers_change_nothing(fun: Any) -> None:
-    kwargs: dict[str, Any] = {"budget": 150, "seed": 7, "target": 1e-3, "on_error": "infeasible"}
+@pytest.mark.parametrize("how", [{"strategy": "saltus-es"}, {"batch": 2}, {"batch": 3}])
+def test_workers_change_nothing(fun: Any, how: dict[str, Any]) -> None:
+    """The same seed and batch give the same search, whatever evaluates it."""
+    kwargs: dict[str, Any] = {"budget": 150, "seed": 7, "target": 1e-3, "on_error": "infeasible", **how}
     alone = minimize(fun, SPACE, **kwargs)
     assert essence(minimize(fun, SPACE, workers=2, **kwargs)) == essence(alone)
     with ThreadPoolExecutor(3) as pool:
         assert essence(minimize(fun, SPACE, executor=pool, **kwargs)) == essence(alone)
         slow = slow_bowl if fun is bowl else fun
         assert essence(minimize(slow, SPACE, executor=pool, **kwargs)) == essence(alone)
+
+
+def test_workers_are_only_the_default_of_batch() -> None:
+    kwargs: dict[str, Any] = {"budget": 40, "seed": 7}
+    alone, two = (essence(minimize(bowl, SPACE, workers=workers, **kwargs)) for workers in (1, 2))
+    assert alone == essence(minimize(bowl, SPACE, workers=2, batch=1, **kwargs))
+    assert two == essence(minimize(bowl, SPACE, batch=2, **kwargs))
+    assert alone != two
 
 
 def test_workers_have_one_blas_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -581,7 +593,8 @@ def test_nobody_waits_for_the_slowest() -> None:
 
     calls: list[float] = []
     with ThreadPoolExecutor(4) as pool:
-        streamed(fun, budget=400, seed=1, executor=pool, workers=4, max_seconds=slow)
+        how: dict[str, Any] = {"strategy": "saltus-es", "executor": pool, "workers": 4}
+        streamed(fun, budget=400, seed=1, max_seconds=slow, **how)
     assert sum(t < calls[1] + slow for t in calls) > 100  # with a barrier: one batch
 
 

@@ -24,7 +24,7 @@ from .space import Encoding, Space
 
 NOTHING = (*order.WORST, 0)  # what is compared before there is a best
 PATIENCE = 5  # generations that one side of a mirrored pair waits for the other
-_FORMAT = 3
+_FORMAT = 4  # of states; in 3, "saltus" was what is "saltus-es" now
 _ARGUMENTS = ("mean", "sigma", "asynchronous", "auto_restart")
 _COUNTS = ("generation", "evaluations", "failures", "_next_id")
 
@@ -133,6 +133,7 @@ class Optimizer:
         self._before: tuple[int, int, Best | None] = (0, 0, None)
         self._late_phase = 1  # the phase that could learn from them
         domain = Domain.of(encoding, settings, self.memory)
+        self._surrogate = domain.surrogate
         self._search = SEARCHES[strategy](domain, encoding.m)
 
     # asking
@@ -145,7 +146,7 @@ class Optimizer:
         workers get extra points of the same kind, or second attempts at what is missing.
 
         >>> from saltus import Int, Space
-        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, population=6)
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, strategy="dx-nes-ici", population=6)
         >>> len(optimizer.ask(2)), len(optimizer.ask()), len(optimizer.ask())
         (2, 4, 0)
         """
@@ -464,7 +465,7 @@ class Optimizer:
         (4, [])
         """
         self._check_asynchronous("replay")
-        batch = self._batch or self._current()
+        batch = self._opened()
         if not (asked.keys() >= batch.slots.keys() and told.keys() >= self._news.keys()):
             self._forget(batch)  # else there is only more of the same
         for id, slot in asked.items():
@@ -482,6 +483,43 @@ class Optimizer:
             elif params is not None:
                 self._add(id, self._encoding.numbers_of(params), value, violation, details.get(0))
         return self.settle()
+
+    def reopen(self) -> None:
+        """Forget what was asked and told since the batch began; if there is none, begin the next.
+
+        As `replay`, for many processes that share one search: so its `state` is one to come back to.
+        """
+        self._check_asynchronous("reopen")
+        self._forget(self._opened())
+
+    def _opened(self) -> Batch:
+        return self._batch or self._current()
+
+    @property
+    def fits(self) -> dict[int, FloatArray]:
+        """The last parameters that were found for the model, by how many points it was made of.
+
+        Who follows the same search can `foretell` them, so that nothing has to be found twice.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
+        >>> for _ in range(3):
+        ...     candidates = optimizer.ask()
+        ...     optimizer.tell(candidates, [(c.params["k"] - 7) ** 2 for c in candidates])
+        >>> list(optimizer.fits)
+        [4, 5]
+        """
+        return {} if self._surrogate is None else dict(self._surrogate.fits)
+
+    def foretell(self, fits: Mapping[int, FloatArray]) -> None:
+        """Take parameters of the model from another that has gone the same way; what does not fit is ignored.
+
+        Args:
+            fits: of that optimizer.
+        """
+        if self._surrogate is not None:
+            for count, theta in fits.items():
+                self._surrogate.foretell(count, theta)
 
     def _forget(self, batch: Batch) -> None:
         """Take back all that was asked and told since the batch began."""
@@ -622,7 +660,13 @@ class Optimizer:
     @classmethod
     def _restored(cls, packed: Mapping[str, Any], space: Space | None) -> Self:
         if packed.get("format") != _FORMAT:
-            raise ValueError(f"state: this version reads format {_FORMAT}, got {packed.get('format')!r}")
+            words = f"state: this version reads format {_FORMAT}, got {packed.get('format')!r}"
+            if packed.get("format") in range(1, _FORMAT):
+                words += (
+                    "; an older Saltus wrote it: go on with that one, or begin anew with "
+                    "strategy='saltus-es', as its 'saltus', which had no model, is called now"
+                )
+            raise ValueError(words)
         state = _serialize.unpack({name: value for name, value in packed.items() if name != "memory"})
         if space is not None and space.to_plain() != state["space"]:
             raise ValueError("state: it belongs to another space than the one given")

@@ -5,6 +5,7 @@ import math
 import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,17 @@ from optuna.distributions import (
     CategoricalDistribution,
     FloatDistribution,
     IntDistribution,
+    distribution_to_json,
 )
 from optuna.storages import InMemoryStorage
 from optuna.trial import FrozenTrial, TrialState
 
 import saltus
+from saltus.model import fit
 from saltus.optuna import SaltusSampler
 from saltus.optuna.replay import BatchOrigin, TrialRecord, as_ranges, from_ranges
 from saltus.optuna.translation import Translation
+from saltus.search import surrogate
 
 from .chains import chain, told
 
@@ -134,6 +138,69 @@ def test_who_comes_back_without_a_space_goes_on_too() -> None:
     assert points(parts) == points(whole)
 
 
+@contextmanager
+def counted_fits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Of how many points new parameters of a model are found meanwhile, fit by fit."""
+    counts: list[int] = []
+
+    def counting(x: Any, y: Any, theta: Any) -> Any:
+        counts.append(len(y))
+        return fit(x, y, theta)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(surrogate, "fit", counting)
+        yield counts
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_who_comes_back_finds_nothing_anew(monkeypatch: pytest.MonkeyPatch, n_jobs: int) -> None:
+    """The parameters of the model are on record: a fit at most, for the point that is asked next."""
+    with counted_fits(monkeypatch) as counts:
+        study = made(0)
+        study.optimize(objective, n_trials=90, n_jobs=n_jobs)
+    assert len(counts) > 30
+    for _ in range(4):
+        study.sampler = SaltusSampler(seed=9, search_space=SPACE)
+        with counted_fits(monkeypatch) as counts:
+            suggest(study.ask())
+        assert len(counts) <= 1
+    study = with_other_fits(made(90), lambda fits: {})
+    with counted_fits(monkeypatch) as counts:
+        suggest(study.ask())
+    assert len(counts) > 30
+
+
+def with_other_fits(study: optuna.Study, change: Callable[[Any], Any]) -> optuna.Study:
+    """The same study, but for what its trials say of the parameters of the model."""
+    trials = study.trials
+    for trial in trials:
+        record = TrialRecord.read(trial.system_attrs)
+        assert record is not None
+        trial.system_attrs = dict(record._replace(fits=change(record.fits)).attributes())
+    other = optuna.create_study(sampler=SaltusSampler(seed=9, search_space=SPACE))
+    other.add_trials(trials)
+    return other
+
+
+@pytest.mark.parametrize("nonsense", [np.full(8, math.nan), np.zeros(3), np.array(1.0)])
+def test_parameters_that_make_no_sense_are_not_taken(nonsense: Any) -> None:
+    study = with_other_fits(made(40), lambda fits: dict.fromkeys(fits, nonsense))
+    study.optimize(objective, n_trials=1)
+    assert points(study) == points(made(41))
+
+
+def test_a_study_of_before_the_model_goes_on_without_one() -> None:
+    """Then `saltus` was the name of what is `saltus-es`: its searches have the name of that."""
+    assert len({view_of(made(1, strategy=name)).replay.name for name in saltus.STRATEGIES}) == len(
+        saltus.STRATEGIES
+    )
+    translation = view_of(made(1)).translation
+    ranges = [f"{name}={distribution_to_json(SPACE[name])}" for name in translation.columns]
+    words = ["saltus", "None", "MINIMIZE", *ranges, str(translation.starts({}))]
+    older = blake2b("\n".join(words).encode(), digest_size=6).hexdigest()
+    assert view_of(made(1, strategy="saltus-es")).replay.name == older
+
+
 def test_one_sampler_for_many_studies() -> None:
     sampler = SaltusSampler(seed=1, search_space=SPACE)
     for _ in range(20):
@@ -175,11 +242,15 @@ def test_without_a_space_the_first_trial_is_the_start() -> None:
 
 
 def test_without_a_space_it_is_the_same_search_after_the_first_trial() -> None:
-    assert points(made(91, search_space=None))[1:] == points(made(90))
+    """To a model it is one point more."""
+    how: dict[str, Any] = {"strategy": "saltus-es"}
+    assert points(made(91, search_space=None, **how))[1:] == points(made(90, **how))
 
 
 def test_x0_is_where_it_starts() -> None:
-    near = made(1, population=200, x0={"x": 4.0, "y": 5.0, "k": 18, "on": True})
+    start = {"x": 4.0, "y": 5.0, "k": 18, "on": True}
+    assert points(made(1, x0=start)) == [pytest.approx(start)]
+    near = made(1, strategy="saltus-es", population=200, x0=start)
     near.optimize(objective, n_trials=99)
     assert abs(np.mean([p["k"] for p in points(near)]) - 18) < 1.5
     with pytest.raises(ValueError, match="x0"):
@@ -393,9 +464,10 @@ class TestManyProcesses:
         sampler = SaltusSampler(search_space=SPACE, **options)
         return optuna.load_study(storage=storage, study_name="s", sampler=sampler)
 
-    def test_all_come_to_the_same_state(self) -> None:
+    @pytest.mark.parametrize(("strategy", "steps"), [("saltus", 160), ("saltus-es", 400)])
+    def test_all_come_to_the_same_state(self, strategy: str, steps: int) -> None:
         storage = Late()
-        studies = self.together(storage, 4)
+        studies = self.together(storage, 4, strategy=strategy)
         rng = np.random.default_rng(1)
         running: list[list[tuple[optuna.Trial, float]]] = [[] for _ in studies]
 
@@ -403,7 +475,7 @@ class TestManyProcesses:
             trial = studies[i].ask()
             running[i].append((trial, cost(suggest(trial))))
 
-        for step in range(400):
+        for step in range(steps):
             i = int(rng.integers(4))
             if running[i]:
                 studies[i].tell(*running[i].pop())
@@ -411,7 +483,7 @@ class TestManyProcesses:
                 storage.before = lambda i=i: begin((i + 1) % 4)
             begin(i)
             storage.before = None
-        new = self.another(storage, seed=50)
+        new = self.another(storage, seed=50, strategy=strategy)
         for study in [*studies, new]:
             suggest(study.ask())
         states = [self.state(study) for study in [*studies, new]]
@@ -422,7 +494,7 @@ class TestManyProcesses:
         assert len(links) > len(path) > 20  # some were overtaken
 
         complete = {t.number for t in new.trials if t.state == TrialState.COMPLETE}
-        new.optimize(objective, n_trials=20)  # another batch begins
+        new.optimize(objective, n_trials=40)  # another batch begins
         assert told(new) >= complete
         assert new.best_value < 1e-2
 
@@ -430,7 +502,13 @@ class TestManyProcesses:
         """Where the search is, to the last bit, once it has gone along all of the chain."""
         view = view_of(study)
         view.read(study.get_trials(deepcopy=False))
-        return view.replay.centre()
+        view.replay.centre()
+        optimizer = view.replay._optimizer
+        optimizer.reopen()
+        state = optimizer.state()
+        del state["counts"]["_next_id"]  # trials of the present batch are not known to all
+        state["search"]["descent"]["phase"]["state"].pop("extras", None)  # nor what they are
+        return state
 
     def test_a_batch_is_seen_before_the_trials_that_it_is_made_of(self) -> None:
         """As in a database that shows an attribute of one trial before the end of another."""
@@ -489,7 +567,8 @@ class TestManyProcesses:
 
     def test_records_stay_short(self) -> None:
         """Longest are those of a batch of which every second trial has ended: it has no ranges."""
-        studies = self.together(InMemoryStorage(), 1, population=560)
+        how: dict[str, Any] = {"strategy": "saltus-es", "population": 560}
+        studies = self.together(InMemoryStorage(), 1, **how)
         rng = np.random.default_rng(1)
         running: list[tuple[optuna.Trial, float]] = []
         for _ in range(600):
@@ -503,7 +582,7 @@ class TestManyProcesses:
         assert max(len(value) for value in attributes) <= 2046
         assert any("saltus:1" in t.system_attrs for t in studies[0].trials)  # one was too long for a piece
         suggest(studies[0].ask())
-        new = self.another(studies[0]._storage, seed=3, population=560)  # type: ignore[arg-type]
+        new = self.another(studies[0]._storage, seed=3, **how)  # type: ignore[arg-type]
         suggest(new.ask())
         assert self.state(new) == self.state(studies[0])
 

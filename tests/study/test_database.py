@@ -102,7 +102,7 @@ def test_a_record_of_saltus_0_1_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     shutil.copy(OLD, path)
     for use in (Study.open, lambda path: Database(path, write=True)):
-        with pytest.raises(RecordError, match="reads records of version 2, got one of version 1;") as caught:
+        with pytest.raises(RecordError, match="reads records of version 3, got one of version 1;") as caught:
             use(path)
         assert str(caught.value).startswith(f"{path}: Saltus {__version__} reads")
         assert "`saltus export` of Saltus 0.1 reads it" in str(caught.value)
@@ -111,12 +111,22 @@ def test_a_record_of_saltus_0_1_is_refused(tmp_path: Path) -> None:
     assert path.read_bytes()[100:] == OLD.read_bytes()[100:]
 
 
+def test_a_record_of_before_the_model_is_not_continued_with_one(finished: Path, tmp_path: Path) -> None:
+    """What was called saltus then is saltus-es now."""
+    path = tmp_path / "before.db"
+    shutil.copy(finished, path)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version = 2")
+    with pytest.raises(RecordError, match=r"got one of version 2; an older Saltus wrote it: .*'saltus-es'"):
+        Study.open(path)
+
+
 def test_a_record_of_a_later_saltus_is_refused(finished: Path, tmp_path: Path) -> None:
     path = tmp_path / "later.db"
     shutil.copy(finished, path)
     with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA user_version = 3")
-    with pytest.raises(RecordError, match="got one of version 3; a newer Saltus wrote it"):
+        db.execute("PRAGMA user_version = 4")
+    with pytest.raises(RecordError, match="got one of version 4; a newer Saltus wrote it"):
         Study.open(path)
 
 

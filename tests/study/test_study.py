@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from saltus import Float, Int, Result, Space, Stop, Study, StudyError, minimize
+from saltus.model import fit
+from saltus.search import surrogate
 from saltus.study import RecordError
 
 from .. import objectives
@@ -44,9 +46,33 @@ def test_in_pieces_it_is_the_same(tmp_path: Path, fun: Any) -> None:
         assert result.nfev == budget
         assert result.stop is Stop.BUDGET
     assert essence(study) == essence(whole)
-    workers = Study.create(tmp_path / "workers.db", SPACE, seed=5)
+    workers = Study.create(tmp_path / "workers.db", SPACE, seed=5)  # the batch was chosen there, it is 1
     workers.optimize(fun, budget=150, workers=2)
     assert [row[:5] for row in essence(workers)] == [row[:5] for row in essence(whole)]
+
+
+def test_to_open_it_again_costs_one_fit_at_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the model has found is on record with the optimizer."""
+    counts: list[int] = []
+
+    def counting(x: Any, y: Any, theta: Any) -> Any:
+        counts.append(len(y))
+        return fit(x, y, theta)
+
+    monkeypatch.setattr(surrogate, "fit", counting)
+    study = made(tmp_path)
+    study.optimize(bowl, budget=40)
+    assert len(counts) > 10
+    for budget in (41, 42, 43):
+        counts.clear()
+        Study.open(study.path).optimize(bowl, budget=budget)
+        assert len(counts) <= 1
+    counts.clear()
+    (trial,) = Study.open(study.path).ask(1)  # by hand: one for the question, none for the answer
+    assert len(counts) <= 1
+    counts.clear()
+    Study.open(study.path).tell(trial.id, bowl(trial.params))
+    assert not counts
 
 
 def test_a_larger_budget_later_or_at_once(tmp_path: Path) -> None:
@@ -238,7 +264,8 @@ def test_a_finished_study_begins_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("strategy", "total"), [("saltus", 400), ("dx-nes-ici", 1700), ("cma-es-margin", 1200)]
+    ("strategy", "total"),
+    [("saltus", 200), ("saltus-es", 400), ("dx-nes-ici", 1700), ("cma-es-margin", 1200)],
 )
 def test_restarts_come_at_the_same_place(tmp_path: Path, strategy: str, total: int) -> None:
     whole = Study.create(tmp_path / "whole.db", SPACE, seed=1, strategy=strategy, noisy=True)

@@ -26,13 +26,15 @@ from optuna.trial import FrozenTrial, TrialState
 from .._checks import did_you_mean, whole_number
 from ..optimizer import Optimizer
 from ..order import Failure, Outcome, sign
-from ..search.settings import DEFAULT_STRATEGY, Settings
+from ..search.settings import DEFAULT_STRATEGY, WITHOUT_MODEL, Settings
 from .replay import Ended, Replay, TrialRecord
 from .translation import Translation
 
 __all__ = ["SaltusSampler"]
 
 _CONSTRAINTS = "constraints"  # Optuna's name for them, alone or before a colon and the name of one
+# strategies in the names of searches: in older studies `saltus` is the one without a model
+_RECORDED_AS = {DEFAULT_STRATEGY: "saltus with a model", WITHOUT_MODEL: "saltus"}
 _log = optuna.logging.get_logger("optuna.samplers.saltus")
 
 
@@ -205,7 +207,8 @@ class SaltusSampler(BaseSampler):
         translation = Translation(distributions)
         start = translation.starts(self._x0)
         ranges = [f"{name}={distribution_to_json(distributions[name])}" for name in translation.columns]
-        words = [*map(str, self._settings.values()), direction.name, *ranges, str(start)]
+        strategy, population = self._settings.values()
+        words = [_RECORDED_AS.get(strategy, strategy), str(population), direction.name, *ranges, str(start)]
         name = blake2b("\n".join(words).encode(), digest_size=6).hexdigest()
 
         def make(seed: int) -> Optimizer:

@@ -5,16 +5,24 @@ after its first trial. That trial also remembers how the batch came about: from 
 of its candidates asked and which trials told. So batches form a chain, and an optimizer that goes along it is
 in the state of the search. If two processes go on from the same batch at the same time, the batch with the
 smaller number counts, for all processes; trials of the other are told as points that somebody has chosen.
+
+A trial for which the model got new parameters remembers those too. So whoever goes along the chain finds none
+anew but for the point that is asked next.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from .._typing import FloatArray
 from ..optimizer import Optimizer
 from ..order import Outcome
 
@@ -39,6 +47,7 @@ class TrialRecord(NamedTuple):
     batch: int
     slot: int
     origin: BatchOrigin | None  # if it is the first of its batch
+    fits: Mapping[int, FloatArray] = MappingProxyType({})  # `Optimizer.fits` that are new with it
 
     def attributes(self) -> Iterator[tuple[str, str]]:
         """As attributes of a trial; the one that makes the record valid comes last."""
@@ -46,6 +55,8 @@ class TrialRecord(NamedTuple):
         if self.origin is not None:
             o = self.origin
             fields += [o.before, as_ranges(o.asked), as_ranges(o.told), o.seed]
+        if self.fits:
+            fields.append({str(count): as_text(theta) for count, theta in self.fits.items()})
         text = json.dumps(fields, separators=(",", ":"))
         parts = [text[i : i + LONGEST] for i in range(0, len(text), LONGEST)]
         for i, part in reversed(list(enumerate(parts))):
@@ -62,10 +73,13 @@ class TrialRecord(NamedTuple):
         try:
             search, number, batch, slot, *more = json.loads("".join(parts))
             origin = None
+            fits: dict[int, FloatArray] = {}
+            if more and isinstance(more[-1], dict):
+                fits = {int(count): from_text(text) for count, text in more.pop().items()}
             if more:
                 before, asked, told, seed = more
                 origin = BatchOrigin(before, tuple(from_ranges(asked)), tuple(from_ranges(told)), int(seed))
-            return cls(str(search), int(number), int(batch), int(slot), origin)
+            return cls(str(search), int(number), int(batch), int(slot), origin, fits)
         except (TypeError, ValueError):
             return None
 
@@ -75,6 +89,20 @@ class Ended(NamedTuple):
 
     outcome: Outcome
     params: dict[str, Any] | None = None
+
+
+class Mark(NamedTuple):
+    """An optimizer when a batch began, before anything of it was told: to go back to, if need be."""
+
+    length: int  # of the path, with that batch
+    state: dict[str, Any]  # without the memory, ...
+    known: int  # ... which held so many evaluations
+
+    def optimizer(self, later: Optimizer) -> Optimizer:
+        """The same again; one that has gone on from there lends its memory."""
+        earlier = Optimizer.restore(self.state, later.space)
+        earlier.memory.copy_first(later.memory, self.known)
+        return earlier
 
 
 class Replay:
@@ -88,11 +116,13 @@ class Replay:
         self._of_batch: dict[int, list[int]] = {}
         self._next: dict[int | None, tuple[int, BatchOrigin]] = {}  # the batch that follows each
         self._ended: dict[int, Ended] = {}
+        self._optimizer: Optimizer  # when the first batch has begun
         self._begin()
 
     def _begin(self) -> None:
         """Before the first batch."""
         self._overtaken = False
+        self._mark: Mark | None = None
         self._path: list[int] = []  # batches along which the optimizer has gone
         self._fresh = set(self._ended)  # trials that ended and were not told in a batch before this one
         self._asked: set[int] = set()  # trials of the present batch
@@ -143,6 +173,8 @@ class Replay:
         """
         self._follow()
         origin = None
+        if self._path:
+            self._set_mark()
         if self._batch is None or self._enough(self._asked, self._fresh):
             seed = self._next[None][1].seed if self._path else self._seed
             origin = BatchOrigin(self._batch, tuple(sorted(self._asked)), tuple(sorted(self._fresh)), seed)
@@ -150,16 +182,17 @@ class Replay:
             self._go_on(number, origin)
             # a batch that was earlier may be known, and not yet what it is made of
             self._overtaken = self._next[origin.before][0] != number
-        batch = self._path[-1]
+        batch, before = self._path[-1], self._optimizer.fits.keys()
         candidate = self._optimizer.ask_as(number, wish(batch))
-        record = TrialRecord(self.name, number, batch, candidate.slot, origin)
+        fits = {count: theta for count, theta in self._optimizer.fits.items() if count not in before}
+        record = TrialRecord(self.name, number, batch, candidate.slot, origin, fits)
         self._note(number, record)
         return candidate.params, record
 
     def _follow(self) -> None:
         """Go along the chain as far as it is known."""
         if self._overtaken:  # somebody was earlier: what we have learnt since is void
-            self._begin()
+            self._go_back()
         while self._batch in self._next:
             batch, origin = self._next[self._batch]
             if not (self._ended.keys() >= set(origin.told) and self._records.keys() >= set(origin.asked)):
@@ -170,9 +203,33 @@ class Replay:
                 return
             self._go_on(batch, origin)
 
+    def _set_mark(self) -> None:
+        """Remember the present batch as it began, if there is a model: to come here again takes a while."""
+        optimizer = self._optimizer
+        if not optimizer.fits or (self._mark is not None and self._mark.length == len(self._path)):
+            return
+        optimizer.reopen()
+        self._mark = Mark(len(self._path), optimizer.state(memory=False), len(optimizer.memory))
+
+    def _go_back(self) -> None:
+        """To where the path is still that of all: to the mark, or else to the beginning."""
+        mark = self._mark
+        path = [] if mark is None else self._path[: mark.length]
+        links = [self._next.get(before) for before in (None, *path[:-1])]
+        if mark is None or [None if link is None else link[0] for link in links] != path:
+            self._begin()
+            return
+        self._overtaken, self._path = False, path
+        self._optimizer = mark.optimizer(self._optimizer)
+        self._fresh = self._ended.keys() - {n for link in links if link is not None for n in link[1].told}
+        self._asked = set(self._of_batch.get(path[-1], ()))
+
     def _enough(self, asked: Iterable[int], told: Iterable[int]) -> bool:
         """Whether these trials, asked in this batch and told since it began, are enough for the next."""
-        slots = {number: self._records[number].slot for number in asked}
+        slots = {}
+        for number in asked:
+            slots[number] = self._records[number].slot
+            self._optimizer.foretell(self._records[number].fits)
         return self._optimizer.replay(slots, {number: self._ended[number] for number in told})
 
     def _go_on(self, batch: int, origin: BatchOrigin) -> None:
@@ -186,6 +243,20 @@ class Replay:
         self._path.append(batch)
         self._fresh -= set(origin.told)
         self._asked = set(self._of_batch.get(batch, ()))
+
+
+def as_text(theta: FloatArray) -> str:
+    """Numbers as text, to the bit.
+
+    >>> from_text(as_text(np.array([0.1, -2.5]))).tolist()
+    [0.1, -2.5]
+    """
+    return base64.b85encode(theta.astype("<f8").tobytes()).decode("ascii")
+
+
+def from_text(text: str) -> FloatArray:
+    """What `as_text` was given."""
+    return np.frombuffer(base64.b85decode(text), "<f8").astype(np.float64)
 
 
 def as_ranges(numbers: Iterable[int]) -> str:

@@ -153,6 +153,12 @@ class Memory:
         self._judged = self._count
         return self._kinds[: self._count]
 
+    def copy_first(self, other: Memory, count: int) -> None:
+        """Hold what another memory of the same kind held when there was so much in it."""
+        self._names = list(other._names)
+        self._table, self._ids = other._table[:count].copy(), other._ids[:count].copy()
+        self._kinds, self._count, self._judged = other._kinds[:count].copy(), count, min(count, other._judged)
+
     def _forget(self) -> None:
         """Keep the newer half, and the best."""
         self._judge()

@@ -125,11 +125,13 @@ class ModelRun(Phase):
         self.promised = found.gain
         return point[None]
 
-    def _next(self, best: FloatArray, turn: int, rng: np.random.Generator) -> FloatArray:
+    def _next(
+        self, best: FloatArray, turn: int, rng: np.random.Generator, *, extra: bool = False
+    ) -> FloatArray:
         """Where to look next, if all that is under way turns out as predicted."""
         surrogate = self.domain.model
         under_way = np.concatenate((self.points, *self.extras, *(p[None] for p in self.pending)))
-        model = surrogate.about(best, under_way)
+        model = surrogate.about(best, under_way, in_passing=extra)
         seen = Seen(np.concatenate((surrogate.known()[0], under_way)))
         kappa = KAPPAS[turn % len(KAPPAS)]
         acquisition = Acquisition(model, kappa, seen, self._closed(best, under_way))
@@ -171,7 +173,7 @@ class ModelRun(Phase):
             if self.count == 0:
                 point = self._design(rng)[1]
             else:
-                point = self._next(self._centre(), self.turn + len(self.extras), rng)
+                point = self._next(self._centre(), self.turn + len(self.extras), rng, extra=True)
             self.extras.append(point[None])
         return Proposals(*self.domain.model.cube.points(self.extras[k]))
 

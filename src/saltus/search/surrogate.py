@@ -1,7 +1,8 @@
 """What the memory of a search tells of points that were not evaluated: the model, kept up to date.
 
 It looks at the memory when it is asked, and finds new parameters after a few percent more points. These and
-when they were found are all that has to be saved: with the memory they make the same model again.
+when they were found are all that has to be saved: with the memory they make the same model again. Who goes
+the way of another search can take them from there (`fits`): to find them is half of what a model costs.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .memory import Memory
 
 _LARGEST = float(np.finfo(np.float64).max)
 REFIT = 0.04  # new parameters after this share of more points
+MOST_FITS = 8  # that are kept
 
 
 class Surrogate:
@@ -30,6 +32,7 @@ class Surrogate:
         self._memory = memory
         self.theta: FloatArray | None = None
         self.fitted = 0  # how many points there were when the parameters were found
+        self.fits: dict[int, FloatArray] = {}  # the last parameters, by how many points there were
         self._seen = -1
         self._points, self._merits = np.empty((0, cube.N)), np.empty(0)
 
@@ -49,21 +52,49 @@ class Surrogate:
         memory = self._memory
         return bool(np.isfinite(memory.values).all()) and not memory.violations.any()
 
-    def about(self, near: FloatArray, besides: FloatArray | None = None, most: int = MOST_POINTS) -> Fitted:
+    def about(
+        self,
+        near: FloatArray,
+        besides: FloatArray | None = None,
+        most: int = MOST_POINTS,
+        *,
+        in_passing: bool = False,
+    ) -> Fitted:
         """The model for the surroundings of a point; what is under way counts as if it were as predicted.
 
         Args:
             near: where it matters most.
             besides: points that are not evaluated yet, one row each.
             most: how many points it may be made of.
+            in_passing: whether new parameters are for this once. So a search does not depend on how many
+                extra points free workers have asked for.
         """
         x, y = self.known()
         rows = chosen(x, y, near, self._lengths(), most)
         x, y, count = x[rows], y[rows], len(y)
-        if self.theta is None or count - self.fitted >= max(1.0, REFIT * count):
-            self.theta, self.fitted = fit(x, y, self.theta), count
-        model = condition(self.theta, x, y)
+        theta = self.theta
+        if theta is None or count - self.fitted >= max(1.0, REFIT * count):
+            theta = self._likeliest(x, y, count)
+            if not in_passing:
+                self.theta, self.fitted = theta, count
+        model = condition(theta, x, y)
         return model if besides is None or not len(besides) else model.believing(besides)
+
+    def _likeliest(self, x: FloatArray, y: FloatArray, count: int) -> FloatArray:
+        """Parameters for points that are made of so many: found, unless they were before."""
+        if count not in self.fits:
+            self._keep(count, fit(x, y, self.theta))
+        return self.fits[count]
+
+    def _keep(self, count: int, theta: FloatArray) -> None:
+        self.fits[count] = theta
+        while len(self.fits) > MOST_FITS:
+            del self.fits[next(iter(self.fits))]
+
+    def foretell(self, count: int, theta: FloatArray) -> None:
+        """What another search on the same way has found for so many points; nonsense is not taken."""
+        if theta.shape == first_parameters(self.cube.N).shape and np.isfinite(theta).all():
+            self._keep(count, theta)
 
     def _lengths(self) -> FloatArray:
         return np.exp(first_parameters(self.cube.N) if self.theta is None else self.theta)[: self.cube.N]

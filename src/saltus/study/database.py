@@ -28,7 +28,9 @@ from .errors import RecordError
 from .trial import Head, Session, Snapshot, Trial
 
 APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
-VERSION = 2  # of schema.sql; 1 was that of Saltus 0.1: constraints without names, no kind of failure
+# of schema.sql; 1 was that of Saltus 0.1: constraints without names, no kind of failure; in 2 the strategy
+# "saltus" was what is "saltus-es" now
+VERSION = 3
 SYNC_INTERVAL = 0.05  # seconds
 _COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `point`
 _ADVICE = {  # what to do about a message of SQLite; the first that fits
@@ -105,7 +107,11 @@ class Database:
         if version != VERSION:
             advice = "a newer Saltus wrote it: update this one"
             if version < VERSION:
-                advice = "an older Saltus wrote it: `saltus export` of Saltus 0.1 reads it"
+                name = "Saltus 0.1" if version == 1 else "that one"
+                advice = (
+                    f"an older Saltus wrote it: `saltus export` of {name} reads it; a search like it begins "
+                    "with strategy 'saltus-es', as its 'saltus', which had no model, is called now"
+                )
             here = f"Saltus {__version__} reads records of version {VERSION}"
             raise RecordError(f"{self.path}: {here}, got one of version {version}; {advice}")
 
