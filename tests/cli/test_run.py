@@ -185,4 +185,17 @@ def test_workers_are_kept_busy_to_the_end_of_a_generation(study: Path) -> None:
     assert [whole_rounds(10, "saltus", k) for k in (1, 2, 3, 4, 7, 16)] == [10, 10, 12, 12, 14, 16]
     assert whole_rounds(9, "cma-es", 5) == 10
     assert main(["run", str(study), "--workers", "4", "--budget", "4"]) == 0
-    assert Study.open(study.with_suffix(".db")).head.population == 8
+    head = Study.open(study.with_suffix(".db")).head
+    assert (head.population, head.batch) == (8, 4)
+
+
+def test_the_batch_of_the_file_makes_the_search_and_workers_do_not(study: Path, tmp_path: Path) -> None:
+    study.write_text(study.read_text().replace("[study]", "[study]\npopulation = 8\nbatch = 2", 1))
+    told = []
+    for workers in (1, 3):
+        record = tmp_path / f"{workers}.db"
+        words = ["run", str(study), "--db", str(record), "--workers", str(workers), "--budget", "20"]
+        assert main(words) == 0
+        told.append([(t.params, t.value) for t in Study.open(record).trials()])
+    assert told[0] == told[1]
+    assert Study.open(record).head.batch == 2

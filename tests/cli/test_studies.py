@@ -18,6 +18,7 @@ def test_what_has_changed_since(study: Path, capsys: pytest.CaptureFixture[str])
         ("seed = 1", "seed = 2", "[study] seed has changed"),
         ("seed = 1", 'seed = 1\ndirection = "maximize"', "'minimize' then, 'maximize' now"),
         ("seed = 1", "seed = 1\npopulation = 20", "[study] population has changed"),
+        ("seed = 1", "seed = 1\nbatch = 20", "[study] batch has changed"),
         ("k = {", "j = {", "'k' was Int(low=0, high=9, log=False, init=None, scale=None) and is not there"),
     ]:
         study.write_text(

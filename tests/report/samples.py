@@ -117,6 +117,7 @@ def summed_up(trials: list[Trial], snapshots: Sequence[Snapshot] = (), **other: 
         "strategy": "saltus",
         "seed": 7,
         "population": 10,
+        "batch": 4,
         "noisy": False,
         "space": SPACE,
         "created": NOW - 3700,

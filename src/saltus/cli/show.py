@@ -14,7 +14,7 @@ _LONGEST_LIST = 10
 _LONGEST_LINE = 200
 # what scripts are told of a study, of a trial besides its number, and of the last session
 _STUDY = (
-    *("name", "direction", "strategy", "seed", "population", "best", "evaluations", "repeated"),
+    *("name", "direction", "strategy", "seed", "population", "batch", "best", "evaluations", "repeated"),
     *("generations", "restarts", "failures", "last_failure", "unfinished"),
 )
 _TRIAL = (

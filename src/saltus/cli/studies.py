@@ -7,7 +7,14 @@ from ..study.database import Database
 from ..study.errors import blaming
 from ..study.settings import StudyFile
 
-_OF_THE_SEARCH = ("strategy", "direction", "noisy", "seed", "population")  # keys of [study] that make it
+_OF_THE_SEARCH = (
+    "strategy",
+    "direction",
+    "noisy",
+    "seed",
+    "population",
+    "batch",
+)  # keys of [study] that make it
 
 
 def record_of(study: Path, db: Path | None) -> Path:
@@ -49,10 +56,10 @@ def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
         return study
     name = file.path.stem if file.study.name is None else file.study.name
     given = {key: getattr(file.study, key) for key in _OF_THE_SEARCH}
-    given["population"] = file.population(workers)
+    given |= {"population": file.population(workers), "batch": file.batch(workers)}
     try:
         with blaming(f"{file.path}: [study] "):
-            return Study.create(path, file.space, name=name, batch=workers, **given)
+            return Study.create(path, file.space, name=name, **given)
     except RecordError:
         if Database.is_made(path):  # by another process, meanwhile
             return opened_or_created(file, db, workers)

@@ -248,6 +248,7 @@ def _foot(summary: Summary, now: float) -> str:
         fact("strategy", summary.strategy),
         fact("seed", NOTHING if summary.seed is None else str(summary.seed)),
         fact("population", count(summary.population)),
+        fact("batch", count(summary.batch)),
         fact("direction", summary.direction + (", noisy" if summary.noisy else "")),
         fact("created", date(summary.created)),
         fact("saltus", __version__),

@@ -28,8 +28,8 @@ from .errors import RecordError
 from .trial import Head, Session, Snapshot, Trial
 
 APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
-# of schema.sql; 1 was that of Saltus 0.1: constraints without names, no kind of failure; in 2 the strategy
-# "saltus" was what is "saltus-es" now
+# of schema.sql; 1 was that of Saltus 0.1: constraints without names, no kind of failure; in 2 there was no
+# batch, and the strategy "saltus" was what is "saltus-es" now
 VERSION = 3
 SYNC_INTERVAL = 0.05  # seconds
 _COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `point`

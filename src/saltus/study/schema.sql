@@ -6,6 +6,7 @@ CREATE TABLE study (
     direction TEXT NOT NULL,    -- minimize or maximize
     strategy TEXT NOT NULL,
     population INTEGER NOT NULL,
+    batch INTEGER NOT NULL,     -- how many points a model chooses at a time
     seed INTEGER,
     noisy INTEGER NOT NULL,     -- 1: a point that repeats is evaluated again
     created REAL NOT NULL,      -- seconds since 1970, like all times

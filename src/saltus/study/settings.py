@@ -40,6 +40,7 @@ class StudySettings:
     workers: int = -1
     strategy: str = DEFAULT_STRATEGY
     population: int | None = None
+    batch: int | None = None
     direction: str = "minimize"
     timeout: float | None = None
     retries: int = 0
@@ -85,6 +86,10 @@ class StudyFile:
         if self.study.population is not None:
             return self.study.population
         return whole_rounds(default_population(self.space.dimension), self.study.strategy, workers)
+
+    def batch(self, workers: int) -> int:
+        """Points that a model chooses at a time: as the file says, else one for each worker."""
+        return workers if self.study.batch is None else self.study.batch
 
 
 def whole_rounds(population: int, strategy: str, workers: int) -> int:

@@ -119,7 +119,8 @@ class Study:
         )
         title = path.stem if name is None else name
         now, version = time.time(), __version__
-        head = Head(title, space, direction, strategy, optimizer.population, seed, noisy, now, version)
+        sizes = optimizer.population, int(batch)
+        head = Head(title, space, direction, strategy, *sizes, seed, noisy, now, version)
         with locked(path, patience=PATIENCE):
             Database.create(path, head, json.dumps(optimizer.state(memory=False), allow_nan=False))
         return cls(path)

@@ -16,7 +16,8 @@ class Summary(Head):
     """What `saltus show` prints.
 
     Attributes:
-        name, space, direction ("minimize" or "maximize"), strategy, population, seed, noisy: as created.
+        name, space, direction ("minimize" or "maximize"), strategy, population, batch, seed, noisy: as
+            created.
         created, version: when, in seconds since 1970, and by which Saltus.
         best: the best trial: feasible if there is one, else the least violated; None before the first value.
         evaluations: trials that were evaluated, failed ones included, repeated ones not.

@@ -20,6 +20,7 @@ class Head:
     direction: str
     strategy: str
     population: int
+    batch: int
     seed: int | None
     noisy: bool
     created: float
