@@ -1,4 +1,4 @@
-"""Each part of the default strategy left out: what it is worth on bbob-mixint.
+"""Each part of the strategy without a model left out: what it is worth on bbob-mixint.
 
     python -m experiments.ablation [--dims 5 10 20] [--parts scan ...] [--seeds 3] [--jobs 2]
 
@@ -18,6 +18,7 @@ from experiments.coco import FILE, FUNCTIONS, Key, Run, completed, score
 from experiments.harness import markdown, publish
 
 PARTS = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
+WHOLE = "saltus-es"
 INSTANCES = (4, 5, 6)
 BUDGET = 1000
 
@@ -28,7 +29,7 @@ def difference(record: dict[Key, Run], method: str, D: int, seeds: int) -> str:
     for function in FUNCTIONS:
         for instance in INSTANCES:
             keys = [(function, instance, seed) for seed in range(seeds)]
-            whole = score([record[Key("saltus", D, *key)] for key in keys], D, BUDGET)
+            whole = score([record[Key(WHOLE, D, *key)] for key in keys], D, BUDGET)
             less = score([record[Key(method, D, *key)] for key in keys], D, BUDGET)
             rows.append([less.final - whole.final, less.area - whole.area])
     mean = np.mean(rows, axis=0)
@@ -47,7 +48,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--file", type=Path, default=FILE)
     o = parser.parse_args()
-    methods = ["saltus", *(f"saltus without {part}" for part in o.parts)]
+    methods = [WHOLE, *(f"{WHOLE} without {part}" for part in o.parts)]
     keys = [
         Key(method, D, function, instance, seed)
         for seed in range(o.seeds)
@@ -58,7 +59,7 @@ def main() -> None:
     ]
     record = completed(keys, BUDGET, o.file, o.jobs)
     rows = [
-        [method.removeprefix("saltus "), *(difference(record, method, D, o.seeds) for D in o.dims)]
+        [method.removeprefix(f"{WHOLE} "), *(difference(record, method, D, o.seeds) for D in o.dims)]
         for method in methods[1:]
     ]
     text = markdown(["change of final / area", *(f"D = {D}" for D in o.dims)], rows)

@@ -52,7 +52,7 @@ class Setting(NamedTuple):
     N: int = 20
     workers: int = 8
     spread: float = 1.0
-    strategy: str = "saltus"
+    strategy: str = "saltus-es"
 
 
 class Run(NamedTuple):
@@ -256,6 +256,7 @@ def really(setting: Setting, asynchronous: bool, seed: int) -> Run:
         result = minimize(
             partial(sleeping, function=setting.function, folder=folder),
             problem.space,
+            strategy=setting.strategy,
             mean=problem.start(np.random.default_rng(seed)),
             sigma=1.0,
             seed=seed,

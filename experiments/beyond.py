@@ -35,6 +35,7 @@ from experiments.runs import generations, until_the_end
 from saltus import Float, Int, Ordinal, Space
 from saltus._typing import FloatArray
 from saltus.problems import Problem
+from saltus.search.settings import MANY_PHASES
 from saltus.space.encoding import Encoding
 from saltus.strategy import STRATEGIES, default_population
 
@@ -163,7 +164,7 @@ def run(cell: Cell, seed: int) -> Trial:
     return until_the_end(generations(problem, encoding, cell.method, cell.population, rng), cell.N)
 
 
-METHODS = (*(name for name in STRATEGIES if name != "dx-nes-ici+d"), *PEERS, "saltus")
+METHODS = (*(name for name in STRATEGIES if name != "dx-nes-ici+d"), *PEERS, "saltus-es")
 
 
 class Question(NamedTuple):
@@ -189,7 +190,7 @@ ROTATED = [
     )
     for condition in (10, 100, 1000)
 ]
-DEFAULTS = ("dx-nes-ici", "dx-nes-ici+d", "saltus")
+DEFAULTS = ("dx-nes-ici", "dx-nes-ici+d", "saltus-es")
 QUESTIONS = {
     "cma-leap": Question(
         list(PROBLEMS),
@@ -318,7 +319,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("what", choices=[*QUESTIONS, "all"])
-    names = ("saltus", *STRATEGIES, *PEERS)
+    names = (*MANY_PHASES, *STRATEGIES, *PEERS)
     parser.add_argument("--trials", type=positive, help="runs of each cell (the question's)")
     parser.add_argument("--dims", type=int, nargs="+", help="dimensions (the question's)")
     parser.add_argument("--methods", nargs="+", choices=names, metavar="NAME", help=", ".join(names))

@@ -1,6 +1,6 @@
 """Engineering problems with a known best value: evaluations until within 0.1% of it, and how often.
 
-    python -m experiments.engineering run [--trials 25] [--methods saltus pycma ...] [--jobs 2]
+    python -m experiments.engineering run [--trials 25] [--methods saltus-es pycma ...] [--jobs 2]
     python -m experiments.engineering show      the table of what has been run
 
 Each trial has 20,000 evaluations, Optuna's TPE 1000 (it needs minutes for more). Finished trials are kept in
@@ -27,7 +27,7 @@ from saltus.problems import ENGINEERING, Problem
 WITHIN = 1e-3
 BUDGET = 20_000
 BUDGETS = {"TPE": 1000}
-METHODS = ["saltus", "dx-nes-ici", "pycma", "CatCMAwM", "DE", "TPE"]
+METHODS = ["saltus-es", "dx-nes-ici", "pycma", "CatCMAwM", "DE", "TPE"]
 PROBLEMS = {make().name: make() for make in ENGINEERING}
 FILE = RESULTS / "engineering.csv"
 
@@ -108,7 +108,7 @@ def main() -> None:
     )
     parser.add_argument("what", choices=["run", "show"])
     parser.add_argument("--trials", type=int, default=25)
-    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS, metavar="NAME")
+    parser.add_argument("--methods", nargs="+", default=METHODS, choices=["saltus", *METHODS], metavar="NAME")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--file", type=Path, default=FILE)
     o = parser.parse_args()

@@ -5,14 +5,14 @@ python -m experiments.house [--src src] [--runs 5] [--list]
 Lines of code: lines on which a token stands that is neither a comment nor white space, without those of
 docstrings. A string over several lines counts with all of them. So counted, 0.1 has 8,424 lines.
 
-The way of an evaluation: `minimize(workers=2)` on one float and one integer, seed 1, for the six evaluations
-of its first generation; every call of a function of `saltus` in the parent process, of all threads, in the
-order in which they begin. A switch is a call in another file than the call before it; the first call, out of
-the user's file, is one. Functions, files and types are those of the first run in the process, when no cache
-is filled. Threads take turns a little differently each time, so calls and switches are medians of some runs.
-So counted, 0.1 takes 185 functions in 28 files with 264 switches, give or take two. What one more evaluation
-adds, without setting up and closing, is the difference to a run of eleven generations, for each of the sixty
-evaluations that this has more.
+The way of an evaluation: `minimize(workers=2)` without a model on one float and one integer, seed 1, for the
+six evaluations of its first generation; every call of a function of `saltus` in the parent process, of all
+threads, in the order in which they begin. A switch is a call in another file than the call before it; the
+first call, out of the user's file, is one. Functions, files and types are those of the first run in the
+process, when no cache is filled. Threads take turns a little differently each time, so calls and switches are
+medians of some runs. So counted, 0.1 takes 185 functions in 28 files with 264 switches, give or take two.
+What one more evaluation adds, without setting up and closing, is the difference to a run of eleven
+generations, for each of the sixty evaluations that this has more.
 """
 
 from __future__ import annotations
@@ -118,8 +118,10 @@ def walk(package: Path, evaluations: int) -> Walk:
     if home != package:
         raise RuntimeError(f"saltus was to be imported from {package}, and is from {home}")
     space = saltus.Space({"x": saltus.Float(-5, 5), "k": saltus.Int(0, 20)})
+    # what older versions call saltus
+    strategy = "saltus-es" if "saltus-es" in saltus.STRATEGIES else "saltus"
     with Walk(home) as seen:
-        saltus.minimize(cost, space, seed=1, budget=evaluations, workers=2)
+        saltus.minimize(cost, space, strategy=strategy, seed=1, budget=evaluations, workers=2)
     return seen
 
 

@@ -26,7 +26,7 @@ import scipy.stats
 from experiments import optuna_overhead
 from experiments.harness import RESULTS, Trial, command_line, made_by, markdown, summary
 from experiments.optuna_problems import FUNCTIONS, TARGET, TUNING, Problem, problem_of
-from experiments.optuna_samplers import CATCMAWM, GIVEN, MARGIN, RANDOM, SALTUS, SAMPLERS, TPE
+from experiments.optuna_samplers import CATCMAWM, GIVEN, MARGIN, RANDOM, SALTUS, SAMPLERS, STRATEGY, TPE
 from experiments.record import Book
 from saltus import Space, minimize
 from saltus.optuna.translation import Translation
@@ -102,7 +102,7 @@ def _minimized(problem: Problem, seed: int, trials: int) -> list[float]:
         values.append(problem.value(translation.outward(params)))
         return values[-1]
 
-    minimize(objective, space, seed=seed, budget=trials, target=problem.target)
+    minimize(objective, space, strategy=STRATEGY, seed=seed, budget=trials, target=problem.target)
     enough = [i for i, value in enumerate(values) if value <= problem.target]
     return values[: enough[0] + 1] if enough else values[:trials]
 

@@ -79,7 +79,7 @@ def objective(trial: optuna.Trial) -> float:
 
 def sampler(seed: int) -> SaltusSampler:
     """The same for all processes."""
-    return SaltusSampler(seed=seed, search_space=SPACE)
+    return SaltusSampler(strategy="saltus-es", seed=seed, search_space=SPACE)
 
 
 def first_good(study: optuna.Study) -> int | None:

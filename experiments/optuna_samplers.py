@@ -22,6 +22,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from saltus.optuna import SaltusSampler
 
+STRATEGY = "saltus-es"  # what is on record was measured without a model
 Distributions = dict[str, BaseDistribution]
 
 
@@ -150,8 +151,8 @@ RANDOM = "RandomSampler"
 
 # all but the first find out the space by themselves, from the first trial
 SAMPLERS: dict[str, Callable[[int, Distributions], BaseSampler]] = {
-    GIVEN: lambda seed, space: SaltusSampler(seed=seed, search_space=space, warn=False),
-    SALTUS: lambda seed, space: SaltusSampler(seed=seed, warn=False),
+    GIVEN: lambda seed, space: SaltusSampler(strategy=STRATEGY, seed=seed, search_space=space, warn=False),
+    SALTUS: lambda seed, space: SaltusSampler(strategy=STRATEGY, seed=seed, warn=False),
     MARGIN: lambda seed, space: _cma(seed, True),
     PLAIN: lambda seed, space: _cma(seed, False),
     CATCMAWM: lambda seed, space: CatCMAwMSampler(seed),

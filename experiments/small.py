@@ -33,7 +33,7 @@ from experiments.solvers import Enough, saltus
 FILE = RESULTS / "small.csv"
 ENVIRONMENT = Path("out/peers-env")
 BUDGETS = (3, 5, 10, 20, 30, 50, 100)  # evaluations for each variable
-METHODS = ["saltus+model", "saltus", *SMALL_PEERS]
+METHODS = ["saltus", "saltus-es", *SMALL_PEERS]
 FEW_FUNCTIONS = [1, 3, 6, 8, 10, 12, 13, 15, 17, 20, 21, 24]  # for peers whose points cost seconds
 # of everything that runs there; the peers' own packages are in WANTS
 _COMMON = ["numpy", "scipy", "tqdm", "coco-experiment==2.8.2", "cma==4.5.0", "cmaes==0.13.1", "optuna==5.0.0"]
@@ -191,7 +191,7 @@ def plot(record: dict[Key, Run], o: argparse.Namespace) -> None:
             hits = np.sort([h / D for run in runs for h in run.hits])
             at = places[places <= most]
             shares = np.searchsorted(hits, at, side="right") / (len(runs) * len(TARGETS))
-            ours = method == "saltus+model"
+            ours = method == "saltus"
             panel.plot(at, shares, label=method, lw=2.2 if ours else 1.2, zorder=3 if ours else 2)
         panel.set(xscale="log", xlim=(1, o.budget), title=f"D = {D}", xlabel="evaluations / D")
         panel.grid(alpha=0.3)

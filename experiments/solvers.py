@@ -73,7 +73,7 @@ def _values(variable: Variable) -> list[float]:
 
 
 def saltus(strategy: str) -> Callable[[Task, np.random.Generator], None]:
-    """One of our strategies, with its own restarts, as in `minimize`; or "saltus without ..."."""
+    """One of our strategies, with its own restarts, as in `minimize`; or "saltus-es without ..."."""
     name, _, left_out = strategy.partition(" without ")
 
     def solve(task: Task, rng: np.random.Generator) -> None:

@@ -38,7 +38,7 @@ def scale(evaluations: int, dimension: int) -> None:
     rows: list[list[str]] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "long.db"
-        study = Study.create(path, space(dimension), seed=1, noisy=True)
+        study = Study.create(path, space(dimension), strategy="saltus-es", seed=1, noisy=True)
         last = [time.perf_counter(), 0]
 
         def watch(result: Result) -> None:
@@ -83,6 +83,7 @@ def opening_time(path: Path) -> tuple[float, int]:
 BUSY = """
 [study]
 budget = {budget}
+strategy = "saltus-es"
 seed = 1
 [space]
 {space}

@@ -55,9 +55,9 @@ def test_a_record_comes_back_and_makes_a_table(tmp_path: Path) -> None:
         budget=10,
     )
     text = table(record, o, 5)
-    assert "| saltus | 0.020 |" in text
+    assert "| saltus-es | 0.020 |" in text
     assert "SMAC (1 of 2 runs)" in text
-    assert "... saltus on these" in text
+    assert "... saltus-es on these" in text
 
 
 def test_a_solver_in_another_language_gets_worse_values_at_the_end() -> None:
