@@ -488,6 +488,13 @@ class Optimizer:
         """Forget what was asked and told since the batch began; if there is none, begin the next.
 
         As `replay`, for many processes that share one search: so its `state` is one to come back to.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, asynchronous=True)
+        >>> optimizer.tell(optimizer.ask(2), [3.0, 4.0])
+        >>> optimizer.reopen()
+        >>> optimizer.evaluations, optimizer.best
+        (0, None)
         """
         self._check_asynchronous("reopen")
         self._forget(self._opened())
@@ -507,7 +514,7 @@ class Optimizer:
         ...     candidates = optimizer.ask()
         ...     optimizer.tell(candidates, [(c.params["k"] - 7) ** 2 for c in candidates])
         >>> list(optimizer.fits)
-        [4, 5]
+        [3, 4]
         """
         return {} if self._surrogate is None else dict(self._surrogate.fits)
 
@@ -516,6 +523,16 @@ class Optimizer:
 
         Args:
             fits: of that optimizer.
+
+        >>> from saltus import Int, Space
+        >>> leader, follower = (Optimizer(Space({"k": Int(0, 20)}), seed=1) for _ in range(2))
+        >>> for each in (leader, follower):
+        ...     candidates = each.ask()
+        ...     each.tell(candidates, [(c.params["k"] - 7) ** 2 for c in candidates])
+        >>> first = leader.ask()
+        >>> follower.foretell(leader.fits)
+        >>> follower.ask() == first
+        True
         """
         if self._surrogate is not None:
             for count, theta in fits.items():

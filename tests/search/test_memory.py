@@ -291,3 +291,16 @@ def test_kinds_of_failure_that_do_not_exist_are_refused(kind: int, known: bool) 
         return
     with pytest.raises(ValueError, match="unknown kind of failure"):
         Memory(1).restore(state)
+
+
+def test_the_first_part_of_another_memory() -> None:
+    memory, other = Memory(2), Memory(2)
+    late = Outcome(math.nan, failure=Failure.TIMEOUT)
+    memory.extend([0, 1], np.array([[1.0, 2.0], [1.5, 2.0]]), [5.0, math.nan], [0.0, 0.0], {1: late})
+    before = memory.state()
+    memory.extend([2], np.array([[7.0, 8.0]]), [1.0], [0.0])
+    other.copy_first(memory, 2)
+    assert other.state() == before
+    other.extend([3], np.array([[9.0, 9.0]]), [0.5], [0.0])
+    assert memory.ids.tolist() == [0, 1, 2]
+    assert other.ids.tolist() == [0, 1, 3]

@@ -533,3 +533,16 @@ def test_a_model_run_that_ends_a_descent_is_not_the_opening_one() -> None:
     assert saltus.stop is Stop.CONVERGED
     assert saltus.incumbent == start
     assert saltus.phase is run
+
+
+def test_without_its_model_it_is_saltus_es() -> None:
+    seen = []
+    for how in ({"strategy": "saltus-es"}, {"strategy": "saltus", "without": ["model", "asking"]}):
+        optimizer = Optimizer(ALL_KINDS, seed=4, **how)
+        points: list[Any] = []
+        while len(points) < 600:
+            candidates = optimizer.ask()
+            points += [c.params for c in candidates]
+            optimizer.tell(candidates, [stiff(c.params) for c in candidates])
+        seen.append(points)
+    assert seen[0] == seen[1]

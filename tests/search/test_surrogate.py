@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from saltus import Float, Int, Space, _serialize, order
 from saltus._typing import FloatArray
+from saltus.search import surrogate
 from saltus.search.proposal import Domain
-from saltus.search.surrogate import merits
+from saltus.search.surrogate import MOST_FITS, merits
 from saltus.space.encoding import Encoding
 from tests.search.playing import modelled
 
@@ -60,6 +62,39 @@ def test_saved_it_is_the_same_and_costs_no_fit() -> None:
     assert model.theta.tolist() == theta.tolist()
     at = np.random.default_rng(2).random((5, 3))
     assert model.mean(at).tolist() == domain.model.about(middle).mean(at).tolist()
+
+
+def test_what_is_found_in_passing_leaves_no_trace() -> None:
+    domain, plain = filled(60), filled(60)
+    middle = np.full(3, 0.5)
+    for each in (domain, plain):
+        each.model.about(middle)
+        each.memory.extend([60, 61, 62], np.full((3, 3), 2.0), [3.0] * 3, [0.0] * 3)
+    before = _serialize.pack(domain.model.state())
+    passing = domain.model.about(middle, in_passing=True).theta
+    assert passing.tolist() != domain.model.state()["theta"].tolist()
+    assert _serialize.pack(domain.model.state()) == before
+    assert domain.model.about(middle, in_passing=True).theta is passing  # found once
+    assert domain.model.about(middle).theta.tolist() == plain.model.about(middle).theta.tolist()
+
+
+def test_parameters_that_are_foretold_are_not_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    leader, follower = filled(40), filled(40)
+    middle = np.full(3, 0.5)
+    theta = leader.model.about(middle).theta
+    assert list(leader.model.fits) == [40]
+    monkeypatch.setattr(surrogate, "fit", None)
+    for nonsense in (np.zeros(3), np.full(len(theta), math.nan)):
+        follower.model.foretell(40, nonsense)
+        assert not follower.model.fits
+    follower.model.foretell(39, theta + 1)
+    for count, other in leader.model.fits.items():
+        follower.model.foretell(count, other)
+    assert follower.model.about(middle).theta is theta
+    assert follower.model.fitted == 40
+    for count in range(100):
+        follower.model.foretell(count, theta)
+    assert list(follower.model.fits) == list(range(100 - MOST_FITS, 100))
 
 
 def test_what_is_under_way_makes_it_surer_and_nothing_else() -> None:
