@@ -18,7 +18,7 @@ from saltus.search.mixed_run import MixedRun
 from saltus.search.newton import Newton
 from saltus.search.proposal import Evaluated, Results
 from saltus.search.restarts import KINDS, Saltus
-from saltus.search.settings import Settings
+from saltus.search.settings import MODELLED, Settings
 from saltus.space.encoding import Encoding
 
 from .playing import ALL_KINDS, domain_of, stiff
@@ -509,3 +509,29 @@ def test_a_search_that_has_stopped_goes_on_from_its_state() -> None:
             search().restore(state | {name: state[name] | {"x": np.zeros(9)}})
     with pytest.raises(KeyError):
         search().restore(state | {"kind": "tiny"})
+
+
+@pytest.mark.parametrize(
+    ("space", "short"),
+    [
+        (Space([Float(-5, 5), Float(-5, 5), Int(0, 20)]), {"Newton", "Polish", "IntegerSweep"}),
+        (Space([Float(-5, 5), Float(-5, 5), Float(0, 20)]), {"Newton", "Polish"}),
+        (Space([Int(0, 9), Int(0, 9), Int(0, 20)]), {"IntegerSweep"}),
+    ],
+)
+def test_a_short_descent_after_the_first_model_run_and_then_the_run_from_the_first_mean(
+    space: Space, short: set[str]
+) -> None:
+    optimizer = Optimizer(space, strategy=MODELLED, seed=1)
+    names: list[str] = []
+    while not names or names[-1] != "MixedRun":
+        candidates = optimizer.ask()
+        if not names or names[-1] != optimizer.phase:
+            names.append(optimizer.phase)
+        values = [float(np.abs(np.array(c.params) - [1.3, 4.0, 3.0]).sum()) + 1.0 for c in candidates]
+        optimizer.tell(candidates, values)
+        assert optimizer.evaluations < 500
+    assert names[0] == "ModelRun"
+    assert set(names[1:-1]) <= short
+    assert len(names) > 2
+    assert optimizer.restarts == 0

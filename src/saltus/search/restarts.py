@@ -85,9 +85,8 @@ class Saltus:
             self._ask()
         if not self.descent.over:
             return
-        stalled = isinstance(self.phase, ModelRun)
         self._end(self.phase.best)
-        if stalled:  # that was only the beginning of this run
+        if not self.opened:  # that was only the beginning of the first run
             self.stop = None
             self._open()
 
