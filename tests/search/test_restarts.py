@@ -546,3 +546,29 @@ def test_without_its_model_it_is_saltus_es() -> None:
             optimizer.tell(candidates, [stiff(c.params) for c in candidates])
         seen.append(points)
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize(
+    ("space", "short"),
+    [
+        (Space([Float(-5, 5), Float(-5, 5), Int(0, 20)]), {"Newton", "Polish", "IntegerSweep"}),
+        (Space([Float(-5, 5), Float(-5, 5), Float(0, 20)]), {"Newton", "Polish"}),
+        (Space([Int(0, 9), Int(0, 9), Int(0, 20)]), {"IntegerSweep"}),
+    ],
+)
+def test_a_short_descent_after_the_first_model_run_and_then_the_run_from_the_first_mean(
+    space: Space, short: set[str]
+) -> None:
+    optimizer = Optimizer(space, strategy="saltus", seed=1)
+    names: list[str] = []
+    while not names or names[-1] != "MixedRun":
+        candidates = optimizer.ask()
+        if not names or names[-1] != optimizer.phase:
+            names.append(optimizer.phase)
+        values = [float(np.abs(np.array(c.params) - [1.3, 4.0, 3.0]).sum()) + 1.0 for c in candidates]
+        optimizer.tell(candidates, values)
+        assert optimizer.evaluations < 500
+    assert names[0] == "ModelRun"
+    assert set(names[1:-1]) <= short
+    assert len(names) > 2
+    assert optimizer.restarts == 0

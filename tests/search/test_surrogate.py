@@ -97,6 +97,24 @@ def test_parameters_that_are_foretold_are_not_found_again(monkeypatch: pytest.Mo
     assert list(follower.model.fits) == list(range(100 - MOST_FITS, 100))
 
 
+def test_it_is_believed_where_it_has_been_right_on_enough_pairs_lately() -> None:
+    surrogate = filled(5).model
+    assert not surrogate.agrees((10, 10), 20, 0.6)  # too few
+    assert surrogate.agrees((20, 20), 20, 0.6)
+    assert not surrogate.agrees((10, 20), 20, 0.6)  # a quarter of them was wrong
+    surrogate.note((-10, 10))
+    surrogate.note((10, 10))
+    assert surrogate.agrees((4, 10), 20, 0.6)  # the last generation helps out, the one before does not
+    assert not surrogate.agrees((4, 9), 20, 0.6)  # now it does
+    again = filled(5).model
+    again.restore(_serialize.unpack(_serialize.pack(surrogate.state())))
+    assert again.agrees((4, 10), 20, 0.6)
+    assert not again.agrees((4, 9), 20, 0.6)
+    for _ in range(20):
+        surrogate.note((0, 0))
+    assert not surrogate.agrees((15, 15), 16, 0.6)  # what is long ago does not count
+
+
 def test_what_is_under_way_makes_it_surer_and_nothing_else() -> None:
     domain = filled(25)
     at = np.array([[0.9375, 0.95, 0.05]])

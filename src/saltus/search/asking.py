@@ -5,8 +5,8 @@ and when enough is known, the phase observes the whole batch: values where they 
 elsewhere. So a phase need not know that there is a model. What is predicted is never better than the best
 that was paid for.
 
-- A generation of a mixed run: the most promising points are paid for, and more of them until the order that
-  was predicted is the order that came.
+- A generation of a mixed run: the most promising points are paid for, and more of them unless the order
+  that was predicted has been the order that came, in this generation and the last ones.
 - Integers in a sweep, and lines of a scan: only what may be better than the best point.
 """
 
@@ -30,8 +30,8 @@ LONGEST = 60  # evaluations for each variable: later the model knows too little 
 FEWEST = 2  # evaluations besides one for each variable: before, it knows nothing
 QUARTER = 0.25  # of a generation is paid for at first, ...
 MORE = 0.5  # ... then half as many again, ...
-AGREEMENT = 0.8  # ... until Kendall's tau of what was predicted and what came is this ...
-FEWEST_COMPARED = 4  # ... over so many points
+AGREEMENT = 0.6  # ... until Kendall's tau of what was predicted and what came is this ...
+PAIRS = 20  # ... over so many pairs of points of the same generation
 HOPE = 0.3  # standard deviations below the mean, by which points of a generation are ranked ...
 DOUBT = 2.0  # ... and by which one may be better than the best
 
@@ -180,6 +180,8 @@ class Asking(Phase):
             *(self.inner.propose(), values, self.violations if self.violations.any() else None),
             *(known if late is not None else None, late),
         )
+        if isinstance(self.inner, MixedRun):
+            self.domain.model.note(self._concordance())
         self.inner.observe(batch)
         self.best = self.inner.best
         self.done = True
@@ -221,15 +223,14 @@ class Asking(Phase):
             return False
         if not isinstance(self.inner, MixedRun):
             return True
-        if np.count_nonzero(paid) < FEWEST_COMPARED:
-            return False
-        compared = paid & ~np.isnan(self.means)
-        if np.count_nonzero(compared) < 2:  # others came late, or as extra ones
-            return False
-        from scipy.stats import kendalltau
+        return self.domain.model.agrees(self._concordance(), PAIRS, AGREEMENT)
 
-        tau = float(kendalltau(self.means[compared], self.values[compared]).statistic)
-        return tau >= AGREEMENT
+    def _concordance(self) -> tuple[int, int]:
+        """Of all pairs that were predicted and paid for: in the right order minus in the wrong one; pairs."""
+        compared = ~np.isnan(self.values) & ~np.isnan(self.means)
+        predicted, came = self.means[compared], self.values[compared]
+        right = _order(predicted) * _order(came)
+        return int(right.sum()) // 2, len(came) * (len(came) - 1) // 2
 
     @classmethod
     def revived(cls, inner: Phase, state: dict[str, Any]) -> Asking:
@@ -240,3 +241,9 @@ class Asking(Phase):
         for name in ("values", "violations", "predicted", "means"):
             _serialize.shaped(getattr(self, name), (count,), name)
         return self
+
+
+def _order(values: FloatArray) -> FloatArray:
+    """Of each pair 1 if the first is greater, -1 if the second is, 0 if they are equal or both infinite."""
+    greater = (values[:, None] > values).astype(float)
+    return np.asarray(greater - greater.T)

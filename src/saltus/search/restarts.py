@@ -85,9 +85,8 @@ class Saltus:
             self._ask()
         if not self.descent.over:
             return
-        opening = isinstance(self.phase, ModelRun) and not self.phase.local
         self._end(self.phase.best)
-        if opening:  # that was only the beginning of this run
+        if not self.opened:  # that was only the beginning of the first run
             self.stop = None
             self._open()
 

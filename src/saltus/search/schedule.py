@@ -1,12 +1,13 @@
 """Schedule: which phase follows which, from the start of a run to the bottom of its valley.
 
-    model run
-    mixed run -> model run -> coarse -> sweep -> neighbours -> deep -> scan
+    model run ----------------> coarse -> sweep
+    mixed run -> model run ---> coarse -> sweep -> neighbours -> deep -> scan
                                 ^_________|  better: coarse again        |
                                 ^________________________________________|  better: again, once
 
-With the strategy `saltus-es` there are no model runs. The one at the very beginning is all of its
-descent; the one around the end of a mixed run comes while the model knows enough.
+With the strategy `saltus-es` there are no model runs. After the one at the very beginning, the descent is a
+short one: a mixed run comes next, and may find a better valley. The one around the end of a mixed run comes
+while the model knows enough.
 
 Coarse and deep are the continuous variables alone: by Newton steps, or by the polish, a Gaussian, where those
 fail. Only what is better than the goal (the best point of all runs before) is worth what comes after the
@@ -42,6 +43,9 @@ PHASES: dict[str, type[Phase]] = {
 }
 
 
+COARSE_SHARE = 0.1  # first standard deviation after a model run at the beginning, relative to the range
+
+
 class Descent:
     """A run and its descent: the phase that is on, and which one comes next."""
 
@@ -58,6 +62,7 @@ class Descent:
         self.phase: Phase = first
         self.covariance = covariance
         self.smooth: Newton | Polish | None = None  # the coarse search, which a deep one continues
+        self.short = isinstance(first, ModelRun)
         self.scanned = isinstance(first, CoordinateScan)
         self.deep = False
         self.over = False
@@ -79,7 +84,10 @@ class Descent:
         point = self.phase.best
         match self.phase:
             case ModelRun(local=local):
-                return self._settled(point, rng) if local else None
+                if not local and self.domain.n_continuous:
+                    sd = COARSE_SHARE * self.domain.span[: self.domain.n_continuous]
+                    self.covariance = np.diag(sd**2)
+                return self._settled(point, rng)
             case MixedRun() as run:
                 if run.diverged or run.hopeless():
                     return None
@@ -126,7 +134,8 @@ class Descent:
         return self.domain.settings.without
 
     def _worth_it(self, point: Evaluated) -> bool:
-        return self.goal is None or point.key < self.goal
+        """Whether what comes after the sweep is."""
+        return not self.short and (self.goal is None or point.key < self.goal)
 
     def _coarse(self, point: Evaluated) -> Phase:
         self.deep = False
@@ -181,6 +190,7 @@ class Descent:
         return {
             "goal": self.goal,
             "covariance": self.covariance,
+            "short": self.short,
             "scanned": self.scanned,
             "deep": self.deep,
             "over": self.over,
@@ -196,7 +206,8 @@ class Descent:
         goal = state["goal"]
         self.goal = None if goal is None else (float(goal[0]), float(goal[1]))
         self.covariance = state["covariance"]
-        self.scanned, self.deep, self.over = state["scanned"], state["deep"], state["over"]
+        self.short, self.scanned = state["short"], state["scanned"]
+        self.deep, self.over = state["deep"], state["over"]
         self.phase = _revived(domain, state["phase"])
         smooth: Any = state["smooth"]
         if smooth == "phase":

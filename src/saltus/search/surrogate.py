@@ -1,8 +1,9 @@
 """What the memory of a search tells of points that were not evaluated: the model, kept up to date.
 
-It looks at the memory when it is asked, and finds new parameters after a few percent more points. These and
-when they were found are all that has to be saved: with the memory they make the same model again. Who goes
-the way of another search can take them from there (`fits`): to find them is half of what a model costs.
+It looks at the memory when it is asked, and finds new parameters after a few percent more points. These,
+when they were found and how right the model has been are all that has to be saved: with the memory they make
+the same model again. Who goes the way of another search can take parameters from there (`fits`): to find them
+is half of what a model costs.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .memory import Memory
 _LARGEST = float(np.finfo(np.float64).max)
 REFIT = 0.04  # new parameters after this share of more points
 MOST_FITS = 8  # that are kept
+REMEMBERED = 20  # generations that were predicted
 
 
 class Surrogate:
@@ -33,6 +35,7 @@ class Surrogate:
         self.theta: FloatArray | None = None
         self.fitted = 0  # how many points there were when the parameters were found
         self.fits: dict[int, FloatArray] = {}  # the last parameters, by how many points there were
+        self._agreed: list[tuple[int, int]] = []  # of the last generations that were predicted
         self._seen = -1
         self._points, self._merits = np.empty((0, cube.N)), np.empty(0)
 
@@ -96,12 +99,31 @@ class Surrogate:
         if theta.shape == first_parameters(self.cube.N).shape and np.isfinite(theta).all():
             self._keep(count, theta)
 
+    def note(self, concordance: tuple[int, int]) -> None:
+        """How well the order of a generation was predicted: right pairs minus wrong ones, and all pairs."""
+        self._agreed = [*self._agreed[1 - REMEMBERED :], concordance]
+
+    def agrees(self, concordance: tuple[int, int], pairs: int, agreement: float) -> bool:
+        """Whether it has predicted the order of points well enough, lately, to be believed.
+
+        Args:
+            concordance: of the present generation, as for `note`.
+            pairs: how many have to be compared; earlier generations help out, the last ones first.
+            agreement: Kendall's tau over these pairs, at least.
+        """
+        right, compared = concordance
+        for earlier in reversed(self._agreed):
+            if compared >= pairs:
+                break
+            right, compared = right + earlier[0], compared + earlier[1]
+        return compared >= pairs and right >= agreement * compared
+
     def _lengths(self) -> FloatArray:
         return np.exp(first_parameters(self.cube.N) if self.theta is None else self.theta)[: self.cube.N]
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs, for `_serialize.pack`."""
-        return {"theta": self.theta, "fitted": self.fitted}
+        return {"theta": self.theta, "fitted": self.fitted, "agreed": self._agreed}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with the parameters of the model whose state this is."""
@@ -109,6 +131,7 @@ class Surrogate:
         theta = state["theta"]
         self.theta = None if theta is None else _serialize.like(template, theta, "theta")
         self.fitted, self._seen = int(state["fitted"]), -1
+        self._agreed = [(int(right), int(compared)) for right, compared in state["agreed"]]
 
 
 def merits(values: FloatArray, violations: FloatArray) -> FloatArray:
