@@ -28,7 +28,7 @@ _SESSION = ("started", "ended", "pid", "host", "stop")
 
 
 def show(options: argparse.Namespace) -> int:
-    """Print the state of a study: best point, what matters, evaluations, failures and why, what is running."""
+    """Print the state of a study: best point, what matters, evaluations, failures and why, what runs."""
     study = opened(options.study, options.db)
     summary, shares = study.summary(), what_matters(study)
     print(as_json(summary, shares) if options.json else as_text(summary, shares))
