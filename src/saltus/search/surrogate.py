@@ -10,15 +10,28 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _serialize
 from .._typing import FloatArray
-from ..model import MOST_POINTS, Fitted, chosen, condition, first_parameters, fit
+from ..model import (
+    MOST_POINTS,
+    Fitted,
+    Limits,
+    chosen,
+    condition,
+    condition_limits,
+    first_parameters,
+    fit,
+    fit_limits,
+)
 from ..space.unit import UnitCube
 from .memory import Memory
 
 _LARGEST = float(np.finfo(np.float64).max)
 REFIT = 0.04  # new parameters after this share of more points
+SEPARATE = 4  # so many constraints have parameters of their own, more share them
+SATISFIED = -0.1  # of the usual violation: where constraints hold and nobody says by how much
 
 
 class Surrogate:
@@ -32,6 +45,9 @@ class Surrogate:
         self.fitted = 0  # how many points there were when the parameters were found
         self._seen = -1
         self._points, self._merits = np.empty((0, cube.N)), np.empty(0)
+        self._values, self._columns = np.empty(0), dict[str, FloatArray]()
+        self.limit_thetas: dict[str, FloatArray] = {}  # parameters of the constraints' models
+        self.limits_fitted = 0
 
     def known(self) -> tuple[FloatArray, FloatArray]:
         """All evaluated points in the unit cube, in the order of their ids, and the merit of each."""
@@ -39,7 +55,11 @@ class Surrogate:
         if len(memory) != self._seen:
             order = np.argsort(memory.ids, kind="stable")
             self._points = self.cube.of_numbers(memory.x[order])
-            self._merits = merits(memory.values[order], memory.violations[order])
+            self._values, violations = memory.values[order], memory.violations[order]
+            self._merits = merits(self._values, violations)
+            self._columns = {}
+            if memory.constraint_names or not self.plain:
+                self._columns = _columns(memory, order)
             self._seen = len(memory)
         return self._points, self._merits
 
@@ -48,6 +68,23 @@ class Surrogate:
         """Whether all that was evaluated has a value and violates nothing."""
         memory = self._memory
         return bool(np.isfinite(memory.values).all()) and not memory.violations.any()
+
+    @property
+    def limited(self) -> bool:
+        """Whether there are constraints, or something has failed."""
+        self.known()
+        return bool(self._columns)
+
+    def outcomes(self) -> tuple[FloatArray, FloatArray]:
+        """All values, and those of all constraints with a name, one column each; NaN where there is none."""
+        self.known()
+        named = [column for name, column in self._columns.items() if name.startswith(_NAMED)]
+        return self._values, np.column_stack(named) if named else np.empty((len(self._values), 0))
+
+    @property
+    def nameless(self) -> bool:
+        """Whether something is violated of which only the total is known."""
+        return self.limited and _TOTAL in self._columns
 
     def about(self, near: FloatArray, besides: FloatArray | None = None, most: int = MOST_POINTS) -> Fitted:
         """The model for the surroundings of a point; what is under way counts as if it were as predicted.
@@ -59,18 +96,48 @@ class Surrogate:
         """
         x, y = self.known()
         rows = chosen(x, y, near, self._lengths(), most)
-        x, y, count = x[rows], y[rows], len(y)
+        count = len(y)
+        if self._columns:
+            y = self._values
+            rows = rows[np.isfinite(y[rows])]
+            if not len(rows):  # nothing is known: the same everywhere
+                rows, y = np.zeros(1, dtype=np.intp), np.zeros(1)
+        x, y = x[rows], y[rows]
         if self.theta is None or count - self.fitted >= max(1.0, REFIT * count):
             self.theta, self.fitted = fit(x, y, self.theta), count
         model = condition(self.theta, x, y)
         return model if besides is None or not len(besides) else model.believing(besides)
+
+    def limits_about(
+        self, near: FloatArray, besides: FloatArray | None = None, most: int = MOST_POINTS
+    ) -> list[Limits]:
+        """The models of the constraints and of what fails, for the surroundings of a point; as `about`."""
+        x, y = self.known()
+        rows, count = chosen(x, y, near, self._lengths(), most), len(y)
+        anew = count - self.limits_fitted >= max(1.0, REFIT * count)
+        groups = _groups(list(self._columns))
+        found = []
+        for label, names in groups.items():
+            g = np.column_stack([self._columns[name][rows] for name in names])
+            known = np.isfinite(g).all(axis=1)
+            if not known.any():
+                continue
+            at, g = x[rows[known]], g[known]
+            if anew or label not in self.limit_thetas:
+                self.limit_thetas[label] = fit_limits(at, g, self.limit_thetas.get(label))
+            limits = condition_limits(self.limit_thetas[label], at, g)
+            found.append(limits if besides is None or not len(besides) else limits.believing(besides))
+        if anew:
+            self.limits_fitted = count
+        return found
 
     def _lengths(self) -> FloatArray:
         return np.exp(first_parameters(self.cube.N) if self.theta is None else self.theta)[: self.cube.N]
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs, for `_serialize.pack`."""
-        return {"theta": self.theta, "fitted": self.fitted}
+        limits = {"limits": self.limit_thetas, "limits fitted": self.limits_fitted}
+        return {"theta": self.theta, "fitted": self.fitted} | limits
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with the parameters of the model whose state this is."""
@@ -78,6 +145,36 @@ class Surrogate:
         theta = state["theta"]
         self.theta = None if theta is None else _serialize.like(template, theta, "theta")
         self.fitted, self._seen = int(state["fitted"]), -1
+        self.limits_fitted = int(state["limits fitted"])
+        self.limit_thetas = {
+            str(label): _serialize.like(template, found, "theta of constraints")
+            for label, found in state["limits"].items()
+        }
+
+
+_NAMED, _TOTAL, _FAILED, _ALL = "constraint ", "violation", "failure", "constraints"
+
+
+def _columns(memory: Memory, order: NDArray[np.intp]) -> dict[str, FloatArray]:
+    """What limits the search, as values that are above 0 where something is wrong."""
+    columns = {_NAMED + name: memory.constraint(name)[order] for name in memory.constraint_names}
+    violations = memory.violations[order]
+    if not columns and (violations > 0).any():
+        usual = float(np.median(violations[violations > 0]))
+        columns[_TOTAL] = np.where(violations == 0, SATISFIED * usual, violations)
+    failed = np.array([kind is not None for kind in memory.failures])[order]
+    if failed.any():
+        columns[_FAILED] = np.where(failed, 1.0, -1.0)
+    return columns
+
+
+def _groups(columns: list[str]) -> dict[str, list[str]]:
+    """Which of them share their parameters."""
+    named = [name for name in columns if name.startswith(_NAMED)]
+    groups = {name: [name] for name in columns if len(named) <= SEPARATE or name not in named}
+    if len(named) > SEPARATE:
+        groups[_ALL] = named
+    return groups
 
 
 def merits(values: FloatArray, violations: FloatArray) -> FloatArray:
