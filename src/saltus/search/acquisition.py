@@ -24,7 +24,7 @@ SHORTER = 0.6  # continuous steps, from one round to the next
 ALONG = (1.0, 0.5, 0.25, 0.1, 0.03)  # steps along the slope, relative to half the region ...
 RANDOM_STEPS = 4  # ... and how many random ones
 FEW_VALUES = 4  # of an integer with so many values at most, all are tried
-SEQUENCE = 30  # steps under constraints, at most
+SEQUENCE = 15  # steps under constraints, at most
 SAME = 1e-9  # nearer points are the same one
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.2, 5.0  # of a coordinate's side, relative to the others'
 
@@ -160,6 +160,8 @@ def refined(
     n = cube.n_continuous
     model, kappa = criterion.plain.model, criterion.plain.kappa
 
+    last: dict[bytes, tuple[FloatArray, FloatArray]] = {}  # it asks for values and slopes apart
+
     def whole(t: FloatArray) -> FloatArray:
         return np.concatenate((t, start[n:]))
 
@@ -167,15 +169,17 @@ def refined(
         at = model.slopes(whole(t)[None])
         return float(at.mean[0] - kappa * at.sd[0]), (at.mean_by_x - kappa * at.sd_by_x)[0, :n]
 
-    def holds(t: FloatArray) -> FloatArray:
-        at = [limits.slopes(whole(t)) for limits in criterion.limits]
-        return np.concatenate([-(one.mean + caution * one.sd) for one in at])
+    def bounds(t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        name = t.tobytes()
+        if name not in last:
+            at = [limits.slopes(whole(t)) for limits in criterion.limits]
+            values = [-(one.mean + caution * one.sd) for one in at]
+            slopes = [-(one.mean_by_x + caution * one.sd_by_x) for one in at]
+            last.clear()
+            last[name] = np.concatenate(values), np.concatenate(slopes)[:, :n]
+        return last[name]
 
-    def holds_by_t(t: FloatArray) -> FloatArray:
-        at = [limits.slopes(whole(t)) for limits in criterion.limits]
-        return np.concatenate([-(one.mean_by_x + caution * one.sd_by_x) for one in at])[:, :n]
-
-    rules: Any = {"type": "ineq", "fun": holds, "jac": holds_by_t}
+    rules: Any = {"type": "ineq", "fun": lambda t: bounds(t)[0], "jac": lambda t: bounds(t)[1]}
     found = minimize(
         value,
         np.clip(start[:n], box.low[:n], box.high[:n]),
@@ -183,20 +187,29 @@ def refined(
         jac=True,
         bounds=list(zip(box.low[:n], box.high[:n], strict=True)),
         constraints=rules,
-        options={"maxiter": SEQUENCE, "ftol": 1e-9},
+        options={"maxiter": SEQUENCE, "ftol": 1e-6},
     )
     end = found.x if np.isfinite(found.x).all() else start[:n]
     return whole(np.clip(end, box.low[:n], box.high[:n]))
 
 
 def lowest(
-    acquisition: Criterion, cube: UnitCube, box: Region, rng: np.random.Generator
+    acquisition: Criterion, cube: UnitCube, box: Region, rng: np.random.Generator, rough: bool = False
 ) -> FloatArray | None:
-    """The best point that is found, or None if all that was tried is known already."""
+    """The best point that is found, or None if all that was tried is known already.
+
+    Args:
+        acquisition: what is to be lowest.
+        cube, box: where to look.
+        rng: for the random points.
+        rough: without a local search.
+    """
     candidates = random_points(cube, box, rng)
     values = acquisition(candidates)
     first = np.argsort(values, kind="stable")[:STARTS]
-    u, values = _improved(acquisition, cube, box, candidates[first], values[first], rng)
+    u, values = candidates[first], values[first]
+    if not rough:
+        u, values = _improved(acquisition, cube, box, u, values, rng)
     best = int(values.argmin())
     return u[best] if np.isfinite(values[best]) else None
 

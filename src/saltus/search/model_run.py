@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray, Mask
+from ..model import MOST_POINTS
 from ..model.quadratic import Step, limited_step, step
 from ..order import Key
 from .acquisition import (
@@ -45,6 +46,7 @@ GAIN = 0.01  # of the distance from the usual value to the best
 KEPT = 0.0  # of what a step by a quadratic promises: then the next one follows at once
 LONGEST_PAUSE = 8  # points of the model between two steps by a quadratic, if those do not help, ...
 LIMITED_PAUSE = 1  # ... and with constraints
+LIMITED_POINTS = 100  # and five for each variable, of models with constraints
 SMALLEST_LIMITED = 1e-3  # region with constraints
 TRIES = 2  # of the same integers, for each continuous variable: then others have to be tried
 MOST_PENDING = 64
@@ -158,12 +160,13 @@ class ModelRun(Phase):
         """Where to look next, if all that is under way turns out as predicted."""
         surrogate = self.domain.model
         under_way = np.concatenate((self.points, *self.extras, *(p[None] for p in self.pending)))
-        model = surrogate.about(best, under_way)
+        most = LIMITED_POINTS + 5 * self.domain.N if surrogate.limited else MOST_POINTS
+        model = surrogate.about(best, under_way, most)
         seen = Seen(np.concatenate((surrogate.known()[0], under_way)))
         kappa = KAPPAS[turn % len(KAPPAS)]
         acquisition = Acquisition(model, kappa, seen, self._closed(best, under_way))
         if surrogate.limited:
-            return self._next_feasible(acquisition, best, under_way, turn, rng)
+            return self._next_feasible(acquisition, best, under_way, most, turn, rng)
         side = self.side
         while True:
             box = region(surrogate.cube, best, side, model.lengths)
@@ -179,17 +182,18 @@ class ModelRun(Phase):
         acquisition: Acquisition,
         best: FloatArray,
         under_way: FloatArray,
+        most: int,
         turn: int,
         rng: np.random.Generator,
     ) -> FloatArray:
         """The same under constraints."""
         surrogate = self.domain.model
-        limits = surrogate.limits_about(best, under_way)
+        limits = surrogate.limits_about(best, under_way, most)
         criterion = Restricted(acquisition, limits, 0.0 if self.best.violation > 0 else 1.0)
         side = self.side
         while True:
             box = region(surrogate.cube, best, side, acquisition.model.lengths)
-            found = lowest(criterion, surrogate.cube, box, rng)
+            found = lowest(criterion, surrogate.cube, box, rng, rough=not self.domain.lattice.size)
             if found is not None:
                 break
             if side >= LARGEST_SIDE:
