@@ -94,13 +94,18 @@ class Acquisition(NamedTuple):
 
     def __call__(self, u: FloatArray) -> FloatArray:
         """Its value at points, one row each: infinite where something is known or closed."""
+        return np.asarray(np.where(self.shut(u), np.inf, self.bound(u)))
+
+    def bound(self, u: FloatArray) -> FloatArray:
+        """Mean - kappa sd at points."""
         if self.kappa == 0.0:
-            values = self.model.mean(u)
-        else:
-            prediction = self.model.predict(u)
-            values = prediction.mean - self.kappa * prediction.sd
-        shut = self.seen.which(u) | self.closed.which(u[:, u.shape[1] - self.closed.width :])
-        return np.asarray(np.where(shut, np.inf, values))
+            return self.model.mean(u)
+        prediction = self.model.predict(u)
+        return prediction.mean - self.kappa * prediction.sd
+
+    def shut(self, u: FloatArray) -> Mask:
+        """Where something is known or closed."""
+        return self.seen.which(u) | self.closed.which(u[:, u.shape[1] - self.closed.width :])
 
     def slope(self, u: FloatArray) -> FloatArray:
         """Its gradient at points, one row each, for steps in the continuous coordinates."""
@@ -133,14 +138,17 @@ class Restricted(NamedTuple):
 
     def __call__(self, u: FloatArray) -> FloatArray:
         """Its value at points, one row each: infinite where something is known or closed."""
-        values = self.plain(u)
-        rise = sum((limits.log_feasible(u) for limits in self.limits), np.zeros(len(u)))
-        return np.asarray(np.where(np.isinf(values), np.inf, self.weight * values - rise))
+        values = self.weight * self.plain.bound(u) if self.weight else np.zeros(len(u))
+        for limits in self.limits:
+            values -= limits.log_feasible(u)
+        return np.asarray(np.where(self.plain.shut(u), np.inf, values))
 
     def slope(self, u: FloatArray) -> FloatArray:
         """Its gradient at points, one row each, for steps in the continuous coordinates."""
-        rise = sum((limits.log_feasible_by_x(u) for limits in self.limits), np.zeros(u.shape))
-        return self.weight * self.plain.slope(u) - rise
+        slope = self.weight * self.plain.slope(u) if self.weight else np.zeros(u.shape)
+        for limits in self.limits:
+            slope -= limits.log_feasible_by_x(u)
+        return slope
 
 
 def refined(

@@ -154,6 +154,8 @@ class ModelRun(Phase):
         if not len(own):
             return None
         low, high = surrogate.cube.low[:n], surrogate.cube.high[:n]
+        if not surrogate.constrained:  # but something has failed
+            return step(known[rows, :n], values[rows], low, high)
         return limited_step(known[rows, :n], values[rows], g[rows], int(own[0]), low, high)
 
     def _next(self, best: FloatArray, turn: int, rng: np.random.Generator) -> FloatArray:
@@ -290,7 +292,7 @@ class ModelRun(Phase):
         better = self.best.key < before
         if self.promised > 0:
             kept = better and (before[0] > 0 or before[1] - self.best.value >= KEPT * self.promised)
-            longest = LIMITED_PAUSE if self.domain.model.limited else LONGEST_PAUSE
+            longest = LIMITED_PAUSE if self.domain.model.constrained else LONGEST_PAUSE
             self.pause = 0 if kept else min(max(1, 2 * self.pause), longest)
             self.waited = 0
             count -= 1
@@ -311,9 +313,9 @@ class ModelRun(Phase):
 
     def _end(self) -> None:
         """Whether going on is worth it."""
-        limited = self.domain.model.limited
-        self.small = self.side < (SMALLEST_LIMITED if limited else SMALLEST_SIDE)
-        if limited:
+        constrained = self.domain.model.constrained
+        self.small = self.side < (SMALLEST_LIMITED if constrained else SMALLEST_SIDE)
+        if constrained:
             self.done = self.small
             return
         least = 0 if self.local else LEAST

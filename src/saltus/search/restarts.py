@@ -95,7 +95,7 @@ class Saltus:
     def _open(self, rng: np.random.Generator) -> None:
         """The run from the first mean; with constraints, first more model runs from anywhere."""
         domain = self.domain
-        if domain.model.limited and len(domain.memory) < LIMITED * domain.N:
+        if domain.model.constrained and len(domain.memory) < LIMITED * domain.N:
             self._begin(ModelRun(domain, self._anywhere(rng)))
             return
         self.opened, self.kind = True, "small"

@@ -75,6 +75,11 @@ class Surrogate:
         self.known()
         return bool(self._columns)
 
+    @property
+    def constrained(self) -> bool:
+        """Whether there are constraints."""
+        return self.limited and list(self._columns) != [_FAILED]
+
     def outcomes(self) -> tuple[FloatArray, FloatArray]:
         """All values, and those of all constraints with a name, one column each; NaN where there is none."""
         self.known()
