@@ -46,6 +46,7 @@ GAIN = 0.01  # of the distance from the usual value to the best
 KEPT = 0.0  # of what a step by a quadratic promises: then the next one follows at once
 LONGEST_PAUSE = 8  # points of the model between two steps by a quadratic, if those do not help, ...
 LIMITED_PAUSE = 1  # ... and with constraints
+LIKELY = math.log(0.5)  # that a step by a quadratic does not fail: at least
 LIMITED_POINTS = 100  # and five for each variable, of models with constraints
 SMALLEST_LIMITED = 1e-3  # region with constraints
 TRIES = 2  # of the same integers, for each continuous variable: then others have to be tried
@@ -138,10 +139,15 @@ class ModelRun(Phase):
         if found is None:
             return none
         point = np.concatenate((found.x, best[n:]))
-        if point in Seen(known):
+        if point in Seen(known) or (surrogate.failing and not self._likely(point)):
             return none
         self.promised = found.gain
         return point[None]
+
+    def _likely(self, point: FloatArray) -> bool:
+        """Whether it will rather not fail."""
+        failing = self.domain.model.limits_about(point)[-1]
+        return bool(failing.log_feasible(point[None])[0] > LIKELY)
 
     def _limited_step(self, known: FloatArray, best: FloatArray, same: Mask) -> Step | None:
         """A step under constraints."""

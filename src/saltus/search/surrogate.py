@@ -80,6 +80,11 @@ class Surrogate:
         """Whether there are constraints."""
         return self.limited and list(self._columns) != [_FAILED]
 
+    @property
+    def failing(self) -> bool:
+        """Whether something has failed."""
+        return self.limited and _FAILED in self._columns
+
     def outcomes(self) -> tuple[FloatArray, FloatArray]:
         """All values, and those of all constraints with a name, one column each; NaN where there is none."""
         self.known()
@@ -116,7 +121,10 @@ class Surrogate:
     def limits_about(
         self, near: FloatArray, besides: FloatArray | None = None, most: int = MOST_POINTS
     ) -> list[Limits]:
-        """The models of the constraints and of what fails, for the surroundings of a point; as `about`."""
+        """The models of the constraints, and last of what fails, for the surroundings of a point: as `about`.
+
+        A model of which nothing is known is left out.
+        """
         x, y = self.known()
         rows, count = chosen(x, y, near, self._lengths(), most), len(y)
         anew = count - self.limits_fitted >= max(1.0, REFIT * count)
@@ -176,10 +184,9 @@ def _columns(memory: Memory, order: NDArray[np.intp]) -> dict[str, FloatArray]:
 def _groups(columns: list[str]) -> dict[str, list[str]]:
     """Which of them share their parameters."""
     named = [name for name in columns if name.startswith(_NAMED)]
-    groups = {name: [name] for name in columns if len(named) <= SEPARATE or name not in named}
-    if len(named) > SEPARATE:
-        groups[_ALL] = named
-    return groups
+    shared = len(named) > SEPARATE
+    groups = {_ALL: named} if shared else {}
+    return groups | {name: [name] for name in columns if not (shared and name in named)}
 
 
 def merits(values: FloatArray, violations: FloatArray) -> FloatArray:
