@@ -174,6 +174,7 @@ def cobyqa(task: ConstrainedTask, rng: np.random.Generator) -> None:
     from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
     holds = NonlinearConstraint(lambda x: task.measure(x)[1], -math.inf, 0.0)
+    options: Any = {"maxfev": task.budget + 1}
     for start in _starts(task, rng):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -183,7 +184,7 @@ def cobyqa(task: ConstrainedTask, rng: np.random.Generator) -> None:
                 method="COBYQA",
                 bounds=Bounds(task.low, task.high),
                 constraints=[holds],
-                options={"maxfev": task.budget + 1},
+                options=options,
             )
 
 
