@@ -20,7 +20,7 @@ import os
 import subprocess
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -141,7 +141,7 @@ def saltus(strategy: str) -> Solver:
     return solve
 
 
-def _starts(task: ConstrainedTask, rng: np.random.Generator) -> Any:
+def _starts(task: ConstrainedTask, rng: np.random.Generator) -> Iterator[FloatArray]:
     """The middle of the box, then random points."""
     yield (task.low + task.high) / 2
     while True:
@@ -171,18 +171,22 @@ def augmented_lagrangian(task: ConstrainedTask, rng: np.random.Generator) -> Non
 
 def cobyqa(task: ConstrainedTask, rng: np.random.Generator) -> None:
     """SciPy's COBYQA, whose models are quadratics; when it stops, again from a random point."""
-    from scipy.optimize import Bounds, NonlinearConstraint, minimize
+    from scipy.optimize import NonlinearConstraint, minimize
 
     holds = NonlinearConstraint(lambda x: task.measure(x)[1], -math.inf, 0.0)
     options: Any = {"maxfev": task.budget + 1}
+
+    def value(x: FloatArray) -> float:
+        return task.measure(x)[0]
+
     for start in _starts(task, rng):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             minimize(
-                lambda x: task.measure(x)[0],
+                value,
                 start,
                 method="COBYQA",
-                bounds=Bounds(task.low, task.high),
+                bounds=list(zip(task.low.tolist(), task.high.tolist(), strict=True)),
                 constraints=[holds],
                 options=options,
             )
