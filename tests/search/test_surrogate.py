@@ -13,6 +13,7 @@ from saltus import Float, Int, Space, _serialize, order
 from saltus._typing import FloatArray
 from saltus.order import Failure, Outcome
 from saltus.search.proposal import Domain
+from saltus.search.settings import Settings
 from saltus.search.surrogate import merits
 from saltus.space.encoding import Encoding
 from tests.search.playing import modelled
@@ -185,3 +186,13 @@ def test_without_constraints_and_failures_there_is_nothing_to_limit() -> None:
     model = filled(10).model
     assert [model.limited, model.constrained, model.failing, model.nameless] == [False] * 4
     assert model.limits_about(LOW[0]) == []
+
+
+def test_models_of_constraints_can_be_left_out() -> None:
+    settings_of = Settings.checked(3, "saltus+model", without=["limits"])
+    domain = told(3)
+    without = Domain.of(Encoding(SPACE), settings_of, domain.memory)
+    assert domain.model.limited
+    assert not without.model.limited
+    assert without.model.limits_about(LOW[0]) == []
+    assert np.isfinite(without.model.about(LOW[0]).mean(HIGH)).all()

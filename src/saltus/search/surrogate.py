@@ -37,8 +37,9 @@ SATISFIED = -0.1  # of the usual violation: where constraints hold and nobody sa
 class Surrogate:
     """A model of what was evaluated."""
 
-    def __init__(self, cube: UnitCube, memory: Memory) -> None:
-        """The memory's points, seen in the unit cube."""
+    def __init__(self, cube: UnitCube, memory: Memory, limits: bool = True) -> None:
+        """The memory's points, seen in the unit cube; with or without models of constraints and failures."""
+        self._limits = limits
         self.cube = cube
         self._memory = memory
         self.theta: FloatArray | None = None
@@ -58,7 +59,7 @@ class Surrogate:
             self._values, violations = memory.values[order], memory.violations[order]
             self._merits = merits(self._values, violations)
             self._columns = {}
-            if memory.constraint_names or not self.plain:
+            if self._limits and (memory.constraint_names or not self.plain):
                 self._columns = _columns(memory, order)
             self._seen = len(memory)
         return self._points, self._merits
