@@ -504,8 +504,10 @@ class Optimizer:
         return self._batch or self._current()
 
     @property
-    def fits(self) -> dict[int, FloatArray]:
+    def fits(self) -> dict[str, FloatArray]:
         """The last parameters that were found for the model, by how many points it was made of.
+
+        Those of constraints' models have the name of the constraint in their key.
 
         Who follows the same search can `foretell` them, so that nothing has to be found twice.
 
@@ -515,11 +517,11 @@ class Optimizer:
         ...     candidates = optimizer.ask()
         ...     optimizer.tell(candidates, [(c.params["k"] - 7) ** 2 for c in candidates])
         >>> list(optimizer.fits)
-        [3, 4]
+        ['3', '4']
         """
         return {} if self._surrogate is None else dict(self._surrogate.fits)
 
-    def foretell(self, fits: Mapping[int, FloatArray]) -> None:
+    def foretell(self, fits: Mapping[str, FloatArray]) -> None:
         """Take parameters of the model from another that has gone the same way; what does not fit is ignored.
 
         Args:
@@ -536,8 +538,8 @@ class Optimizer:
         True
         """
         if self._surrogate is not None:
-            for count, theta in fits.items():
-                self._surrogate.foretell(count, theta)
+            for key, theta in fits.items():
+                self._surrogate.foretell(key, theta)
 
     def _forget(self, batch: Batch) -> None:
         """Take back all that was asked and told since the batch began."""

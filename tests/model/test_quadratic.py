@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltus.model.quadratic import fewest, step
+from saltus.model.quadratic import fewest, limited_step, step
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -63,3 +63,39 @@ def test_what_tells_nothing_gives_no_step() -> None:
     assert step(x, np.full(8, 3.0), *ends) is None
     x[:, 1] = 0.5  # nothing is known along this one
     assert step(x, np.arange(8.0), *ends) is None
+
+
+@settings(deadline=None, max_examples=30)
+@given(seeds, st.integers(2, 5))
+def test_under_linear_constraints_a_quadratic_is_solved_at_once(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0.3, 0.7, (2 * (1 + n + n * (n + 1) // 2), n))
+    centre = np.full(n, 0.5)
+    centre[0] = 0.25
+    y = ((x - centre) ** 2).sum(axis=1)
+    g = np.column_stack((0.35 - x[:, 0], x[:, 1] - 5.0))  # the second always holds
+    allowed = np.flatnonzero((g <= 0).all(axis=1))
+    best = int(allowed[y[allowed].argmin()])
+    found = limited_step(x, y, g, best, np.zeros(n), np.ones(n))
+    assert found is not None
+    np.testing.assert_allclose(found.x, np.r_[0.35, centre[1:]], atol=1e-4)
+    assert found.gain == pytest.approx(y[best] - 0.01, abs=1e-3)
+
+
+@settings(deadline=None, max_examples=30)
+@given(seeds, st.integers(1, 5), st.integers(1, 30))
+def test_a_step_under_constraints_stays_within_its_bounds(seed: int, n: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = rng.random((count, n)), 10.0 ** rng.uniform(-100, 100, count)
+    g = rng.standard_normal((count, 2)) * 10.0 ** rng.uniform(-100, 100, (count, 2))
+    found = limited_step(x, y, g, 0, np.full(n, 0.2), np.full(n, 0.8))
+    if found is not None:
+        assert ((found.x >= 0.2) & (found.x <= 0.8)).all()
+        assert found.gain > 0
+
+
+def test_too_few_points_or_points_in_a_plane_make_no_step_under_constraints() -> None:
+    at = np.array([[0.1, 0.5], [0.5, 0.5], [0.9, 0.5], [0.3, 0.5], [0.2, 0.5]])
+    low, high = np.zeros(2), np.ones(2)
+    assert limited_step(at, at[:, 0], at[:, :1] - 0.7, 0, low, high) is None
+    assert limited_step(at[:2], at[:2, 0], at[:2, :1] - 0.7, 0, low, high) is None

@@ -146,7 +146,7 @@ def test_with_every_strategy(strategy: str) -> None:
 
 def test_it_does_not_disturb_the_search() -> None:
     space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
-    pair = [Optimizer(space, seed=3, strategy="saltus+model") for _ in range(2)]
+    pair = [Optimizer(space, seed=3, strategy="saltus") for _ in range(2)]
     for turn in range(20):
         asked = [optimizer.ask() for optimizer in pair]
         assert asked[0] == asked[1]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saltus import Bool, Float, Int, Optimizer, Space, _serialize
+from saltus import Bool, Float, Int, Optimizer, Outcome, Space, _serialize
 from saltus._typing import FloatArray
 from saltus.search.model_run import FIRST_SIDE, LARGEST_SIDE, ModelRun
 from saltus.search.proposal import Evaluated, Results
@@ -19,6 +19,7 @@ from tests.search.playing import modelled
 
 MIXED = Space([Float(-5, 5), Int(0, 20), Int(0, 3), Bool()])
 FLOATS = Space([Float(-5, 5), Float(-5, 5), Float()])
+BOX = Space([Float(-5, 5), Float(-5, 5), Float(-5, 5)])
 INTEGERS = Space([Int(0, 20), Int(0, 20), Int(0, 3), Bool()])
 Fun = Callable[[FloatArray], float]
 
@@ -231,3 +232,72 @@ def test_points_that_are_under_way_are_kept_in_mind() -> None:
     run.draw(player.rng)
     assert run.points[0].tolist() != run.pending[0].tolist()
     assert isinstance(run.best, Evaluated)
+
+
+def slanted(x: FloatArray) -> tuple[float, dict[str, float]]:
+    """A bowl whose best feasible point is on a plane: 2 + 3 * 0.3 ** 2."""
+    return float(((x - 1.3) ** 2).sum()) + 2.0, {"plane": float(x.sum() - 3.0), "far": float(x[0] - 9.0)}
+
+
+def searched(space: Space, named: bool, evaluations: int, **arguments: Any) -> Optimizer:
+    optimizer = Optimizer(space, strategy="saltus", **arguments)
+    while optimizer.evaluations < evaluations:
+        candidates = optimizer.ask()
+        outcomes = [slanted(np.asarray(c.params, dtype=float)) for c in candidates]
+        if named:
+            optimizer.tell(candidates, [Outcome(value, g) for value, g in outcomes])
+        else:
+            totals = [sum(max(amount, 0.0) for amount in g.values()) for _, g in outcomes]
+            optimizer.tell(candidates, [value for value, _ in outcomes], totals)
+    return optimizer
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_named_constraints_take_few_evaluations(batch: int) -> None:
+    for seed in range(2):
+        best = searched(BOX, True, 40, seed=seed, batch=batch).best
+        assert best is not None
+        assert best.violation == 0
+        assert best.value == pytest.approx(2.27, abs=1e-3)
+
+
+def test_a_total_violation_is_enough_for_a_model() -> None:
+    best = searched(BOX, False, 60, seed=1).best
+    assert best is not None
+    assert best.violation == 0
+    assert best.value < 2.4
+
+
+def test_integers_under_constraints() -> None:
+    best = searched(Space([Float(-5, 5), Int(-4, 4), Int(-4, 4)]), True, 60, seed=1).best
+    assert best is not None
+    assert best.violation == 0
+    assert best.value == pytest.approx(2 + 0.3**2 + 0.3**2 + 0.3**2, abs=1e-3)
+
+
+def test_with_constraints_there_are_more_model_runs() -> None:
+    optimizer = searched(BOX, True, 150, seed=1)
+    assert optimizer.phase == "ModelRun"
+
+
+def test_under_constraints_it_goes_on_where_it_was_saved() -> None:
+    optimizer = searched(BOX, True, 30, seed=1)
+    again = Optimizer.restore(json.loads(json.dumps(optimizer.state())))
+    for _ in range(6):
+        a, b = optimizer.ask(), again.ask()
+        assert [c.params.tolist() for c in a] == [c.params.tolist() for c in b]
+        for one, candidates in ((optimizer, a), (again, b)):
+            one.tell(candidates, [Outcome(*slanted(c.params)) for c in candidates])
+
+
+def test_failures_are_avoided() -> None:
+    optimizer = Optimizer(BOX, strategy="saltus", seed=1)
+    failed = []
+    while optimizer.evaluations < 60:
+        for c in optimizer.ask():
+            value = math.nan if c.params[0] > 1.0 else bowl(c.params)
+            optimizer.tell(c, value)
+            failed.append(math.isnan(value))
+    assert sum(failed[20:]) < 20
+    assert optimizer.best is not None
+    assert optimizer.best.value < 2.3

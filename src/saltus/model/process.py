@@ -21,7 +21,7 @@ from .warp import Gaps, Warp, extended, gaps, unwarped, warp_of
 
 FIRST_ITERATIONS = 25  # of L-BFGS
 ITERATIONS = 10  # from parameters of a little while ago
-_LEAST_VARIANCE = 1e-12
+LEAST_VARIANCE = 1e-12
 
 
 class Prediction(NamedTuple):
@@ -68,7 +68,7 @@ class Fitted(NamedTuple):
         k = covariance(self.kernel, a, self.known)
         explained = np.einsum("ij,ij->i", k @ self.inverse, k)
         variance = self.kernel.variance(a) - explained
-        return Prediction(k @ self.weights, np.sqrt(np.maximum(variance, _LEAST_VARIANCE)))
+        return Prediction(k @ self.weights, np.sqrt(np.maximum(variance, LEAST_VARIANCE)))
 
     def mean(self, x: FloatArray) -> FloatArray:
         """The mean alone, which is cheaper."""
@@ -82,28 +82,21 @@ class Fitted(NamedTuple):
         k = parts.total
         solved = k @ self.inverse
         variance = kernel.variance(a) - np.einsum("ij,ij->i", solved, k)
-        sd = np.sqrt(np.maximum(variance, _LEAST_VARIANCE))
+        sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
         D = x.shape[1]
         far = 1.0 + np.einsum("ij,ij->i", a, a)[:, None] / D
         by_a = (4.0 * kernel.quadratic / D) * far * a - 2.0 * parts.gradient(solved)
-        by_a[variance <= _LEAST_VARIANCE] = 0.0
+        by_a[variance <= LEAST_VARIANCE] = 0.0
         mean_by_a = parts.gradient(np.broadcast_to(self.weights, k.shape))
         lengths = kernel.lengths
         return Slopes(k @ self.weights, sd, mean_by_a / lengths, by_a / (2.0 * sd[:, None] * lengths))
 
     def believing(self, x: FloatArray) -> Fitted:
         """The model if these points turned out as it predicts: the same mean, and surer of it around them."""
-        a = self.kernel.scaled(x)
-        k = covariance(self.kernel, a, self.known)
-        solved = k @ self.inverse
-        left = covariance(self.kernel, a, a) - solved @ k.T
-        left.flat[:: len(x) + 1] += noise_of(self.theta) + _LEAST_VARIANCE
-        corner = np.linalg.pinv(left, hermitian=True)
-        side = -solved.T @ corner
-        inverse = np.block([[self.inverse - side @ solved, side], [side.T, corner]])
+        a, inverse = enlarged(self.kernel, self.theta, self.known, self.inverse, x)
         return self._replace(
             known=np.concatenate((self.known, a)),
-            z=np.concatenate((self.z, k @ self.weights)),
+            z=np.concatenate((self.z, covariance(self.kernel, a, self.known) @ self.weights)),
             weights=np.concatenate((self.weights, np.zeros(len(x)))),
             inverse=inverse,
         )
@@ -156,21 +149,38 @@ def fit(
 
 def condition(theta: FloatArray, x: FloatArray, y: FloatArray) -> Fitted:
     """The model with these parameters that knows these points."""
-    from scipy.linalg import lapack
-
     if len(theta) != x.shape[1] + OTHERS:
         raise ValueError(f"theta must have {x.shape[1] + OTHERS} parameters, got {len(theta)}")
     kernel, known = kernel_of(theta), gaps(y)
     warp, z = warp_of(known, float(np.exp(theta[-1])))
     a = kernel.scaled(x)
-    K = covariance(kernel, a, a)
-    noise = noise_of(theta)
-    while True:  # more noise until rounding errors do no harm
+    inverse = inverted(covariance(kernel, a, a), noise_of(theta))
+    return Fitted(theta, kernel, known, warp, a, z, inverse @ z, inverse)
+
+
+def inverted(K: FloatArray, noise: float) -> FloatArray:
+    """The inverse of a covariance matrix with noise: more of it, until rounding errors do no harm."""
+    from scipy.linalg import lapack
+
+    while True:
         noisy = K.copy()
         noisy.flat[:: len(K) + 1] += noise
         factor, info = lapack.dpotrf(noisy, lower=1, clean=0, overwrite_a=1)
         if not info:
             break
         noise = max(10 * noise, 1e-12 * float(K.diagonal().max()))
-    inverse = symmetric(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
-    return Fitted(theta, kernel, known, warp, a, z, inverse @ z, inverse)
+    return symmetric(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
+
+
+def enlarged(
+    kernel: Kernel, theta: FloatArray, known: FloatArray, inverse: FloatArray, x: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """More points, scaled, and the inverse of the covariance matrix of all of them."""
+    a = kernel.scaled(x)
+    k = covariance(kernel, a, known)
+    solved = k @ inverse
+    left = covariance(kernel, a, a) - solved @ k.T
+    left.flat[:: len(x) + 1] += noise_of(theta) + LEAST_VARIANCE
+    corner = np.linalg.pinv(left, hermitian=True)
+    side = -solved.T @ corner
+    return a, np.block([[inverse - side @ solved, side], [side.T, corner]])

@@ -7,7 +7,7 @@ points with the same integers, has no such limit: each step is about twice as ma
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from .._typing import FloatArray
 MOST = 2.0  # points, relative to the number of coefficients; the nearest ones
 FLAT = 1e-9  # weight of the second derivatives' size, where points do not tell all of them
 REACH = 2.0  # of a step, relative to how far the points are apart
+NEAREST = 1e-3  # with constraints: nearer points count alike, those farther away less with the distance
+MARGIN = 0.5  # of the last error in a constraint is how far a step keeps away from it
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -84,3 +86,108 @@ def _fitted(t: FloatArray, rise: FloatArray) -> tuple[FloatArray, FloatArray]:
     hessian = np.zeros((n, n))
     hessian[i, j] = hessian[j, i] = coefficients[n:]
     return coefficients[:n], hessian
+
+
+def limited_step(
+    x: FloatArray, y: FloatArray, g: FloatArray, best: int, low: FloatArray, high: FloatArray
+) -> Step | None:
+    """A step under constraints, each by a quadratic of its own; None if the points do not tell where to.
+
+    >>> at = np.array([[0.1], [0.5], [0.7], [0.9]])
+    >>> found = limited_step(at, at.ravel() ** 2, 0.3 - at, 1, np.zeros(1), np.ones(1))
+    >>> round(float(found.x[0]), 9), round(found.gain, 6)
+    (0.3, 0.16)
+
+    Args:
+        x, y: points, one row each in the order in which they came, and finite values.
+        g: values of constraints, one column each; above 0 is violated.
+        best: the row of the best point.
+        low, high: bounds.
+    """
+    from scipy.optimize import minimize
+
+    n = x.shape[1]
+    if len(y) < fewest(n) + 1:
+        return None
+    apart = x - x[best]
+    spread = np.abs(apart).max(axis=0)
+    if not spread.all():
+        return None
+    size = 1 + n + n * (n + 1) // 2
+    near = np.argsort(((apart / spread) ** 2).sum(axis=1), kind="stable")
+    near = np.sort(near[: max(fewest(n) + 1, int(MOST * size))])
+    h = np.abs(apart[near]).max(axis=0)
+    if not h.all():
+        return None
+    own = int(np.searchsorted(near, best))
+    t = apart[near] / h
+    all_of = np.column_stack((y, g))[near] / 2
+    rise = all_of - all_of[own]
+    top = np.abs(rise).max(axis=0)
+    top[top == 0] = 1.0
+    rise /= top
+    last = len(near) - 1 if own != len(near) - 1 else len(near) - 2
+    others = np.arange(len(near)) != last
+    error = np.abs(_several(t[others], rise[others])(t[last]) - rise[last])[1:]
+    at = _several(t, rise)
+    here = all_of[own, 1:] / top[1:]
+    here = here - at(np.zeros(n))[1:] + MARGIN * error
+
+    def feasible(step: FloatArray) -> FloatArray:
+        return np.asarray(-(here + at(step)[1:]))
+
+    rules: Any = {"type": "ineq", "fun": feasible, "jac": lambda step: -at.slopes(step)[1:]}
+
+    def value(step: FloatArray) -> tuple[float, FloatArray]:
+        return float(at(step)[0]), at.slopes(step)[0]
+
+    found = minimize(
+        value,
+        np.zeros(n),
+        method="SLSQP",
+        jac=True,
+        bounds=list(
+            zip(np.maximum(-REACH, (low - x[best]) / h), np.minimum(REACH, (high - x[best]) / h), strict=True)
+        ),
+        constraints=rules,
+        options={"maxiter": 50, "ftol": 1e-14},
+    )
+    before, after = (float(np.maximum(-feasible(step), 0.0).sum()) for step in (np.zeros(n), found.x))
+    if not np.isfinite(found.x).all() or after > 1e-6 + before:
+        return None
+    gain = float(at(np.zeros(n))[0] - at(found.x)[0]) * 2 * float(top[0])
+    end = np.clip(x[best] + found.x * h, low, high)
+    if (g[best] > 0).any():
+        return Step(end, max(gain, 1.0))
+    return Step(end, gain) if gain > 4 * _EPS * abs(float(y[best])) else None
+
+
+class _Quadratics:
+    """Several quadratics of the same variables."""
+
+    def __init__(self, constants: FloatArray, gradients: FloatArray, hessians: FloatArray) -> None:
+        self.constants, self.gradients, self.hessians = constants, gradients, hessians
+
+    def __call__(self, t: FloatArray) -> FloatArray:
+        """All of them at a point."""
+        return np.asarray(self.constants + self.gradients @ t + 0.5 * (self.hessians @ t) @ t)
+
+    def slopes(self, t: FloatArray) -> FloatArray:
+        """Their gradients at a point, one row each."""
+        return np.asarray(self.gradients + self.hessians @ t)
+
+
+def _several(t: FloatArray, rise: FloatArray) -> _Quadratics:
+    """The quadratics through points, one for each column, of which those near zero matter most."""
+    n, m = t.shape[1], rise.shape[1]
+    i, j = np.triu_indices(n)
+    ones = np.ones((len(t), 1))
+    features = np.concatenate((ones, t, t[:, i] * t[:, j] * np.where(i == j, 0.5, 1.0)), axis=1)
+    weights = 1.0 / (NEAREST + (t * t).sum(axis=1))
+    first = FLAT * np.eye(features.shape[1])[n + 1 :]
+    system = np.concatenate((features * weights[:, None], first))
+    right = np.concatenate((rise * weights[:, None], np.zeros((len(first), m))))
+    coefficients = np.asarray(np.linalg.lstsq(system, right, rcond=None)[0], dtype=np.float64)
+    hessians = np.zeros((m, n, n))
+    hessians[:, i, j] = hessians[:, j, i] = coefficients[n + 1 :].T
+    return _Quadratics(coefficients[0], coefficients[1 : n + 1].T, hessians)

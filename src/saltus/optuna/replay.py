@@ -47,7 +47,7 @@ class TrialRecord(NamedTuple):
     batch: int
     slot: int
     origin: BatchOrigin | None  # if it is the first of its batch
-    fits: Mapping[int, FloatArray] = MappingProxyType({})  # `Optimizer.fits` that are new with it
+    fits: Mapping[str, FloatArray] = MappingProxyType({})  # `Optimizer.fits` that are new with it
 
     def attributes(self) -> Iterator[tuple[str, str]]:
         """As attributes of a trial; the one that makes the record valid comes last."""
@@ -56,7 +56,7 @@ class TrialRecord(NamedTuple):
             o = self.origin
             fields += [o.before, as_ranges(o.asked), as_ranges(o.told), o.seed]
         if self.fits:
-            fields.append({str(count): as_text(theta) for count, theta in self.fits.items()})
+            fields.append({key: as_text(theta) for key, theta in self.fits.items()})
         text = json.dumps(fields, separators=(",", ":"))
         parts = [text[i : i + LONGEST] for i in range(0, len(text), LONGEST)]
         for i, part in reversed(list(enumerate(parts))):
@@ -73,9 +73,9 @@ class TrialRecord(NamedTuple):
         try:
             search, number, batch, slot, *more = json.loads("".join(parts))
             origin = None
-            fits: dict[int, FloatArray] = {}
+            fits: dict[str, FloatArray] = {}
             if more and isinstance(more[-1], dict):
-                fits = {int(count): from_text(text) for count, text in more.pop().items()}
+                fits = {str(key): from_text(text) for key, text in more.pop().items()}
             if more:
                 before, asked, told, seed = more
                 origin = BatchOrigin(before, tuple(from_ranges(asked)), tuple(from_ranges(told)), int(seed))
@@ -184,7 +184,7 @@ class Replay:
             self._overtaken = self._next[origin.before][0] != number
         batch, before = self._path[-1], self._optimizer.fits.keys()
         candidate = self._optimizer.ask_as(number, wish(batch))
-        fits = {count: theta for count, theta in self._optimizer.fits.items() if count not in before}
+        fits = {key: theta for key, theta in self._optimizer.fits.items() if key not in before}
         record = TrialRecord(self.name, number, batch, candidate.slot, origin, fits)
         self._note(number, record)
         return candidate.params, record

@@ -7,12 +7,12 @@ are rows of the unit cube.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .._typing import FloatArray, Mask
-from ..model import Fitted
+from ..model import Fitted, Limits
 from ..space.unit import UnitCube
 
 CANDIDATES = 400  # random points
@@ -24,6 +24,7 @@ SHORTER = 0.6  # continuous steps, from one round to the next
 ALONG = (1.0, 0.5, 0.25, 0.1, 0.03)  # steps along the slope, relative to half the region ...
 RANDOM_STEPS = 4  # ... and how many random ones
 FEW_VALUES = 4  # of an integer with so many values at most, all are tried
+SEQUENCE = 15  # steps under constraints, at most
 SAME = 1e-9  # nearer points are the same one
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.2, 5.0  # of a coordinate's side, relative to the others'
 
@@ -93,13 +94,18 @@ class Acquisition(NamedTuple):
 
     def __call__(self, u: FloatArray) -> FloatArray:
         """Its value at points, one row each: infinite where something is known or closed."""
+        return np.asarray(np.where(self.shut(u), np.inf, self.bound(u)))
+
+    def bound(self, u: FloatArray) -> FloatArray:
+        """Mean - kappa sd at points."""
         if self.kappa == 0.0:
-            values = self.model.mean(u)
-        else:
-            prediction = self.model.predict(u)
-            values = prediction.mean - self.kappa * prediction.sd
-        shut = self.seen.which(u) | self.closed.which(u[:, u.shape[1] - self.closed.width :])
-        return np.asarray(np.where(shut, np.inf, values))
+            return self.model.mean(u)
+        prediction = self.model.predict(u)
+        return prediction.mean - self.kappa * prediction.sd
+
+    def shut(self, u: FloatArray) -> Mask:
+        """Where something is known or closed."""
+        return self.seen.which(u) | self.closed.which(u[:, u.shape[1] - self.closed.width :])
 
     def slope(self, u: FloatArray) -> FloatArray:
         """Its gradient at points, one row each, for steps in the continuous coordinates."""
@@ -107,14 +113,111 @@ class Acquisition(NamedTuple):
         return slopes.mean_by_x - self.kappa * slopes.sd_by_x
 
 
+class Criterion(Protocol):
+    """What `lowest` minimises."""
+
+    def __call__(self, u: FloatArray) -> FloatArray:
+        """Its value at points, one row each."""
+
+    def slope(self, u: FloatArray) -> FloatArray:
+        """Its gradient at points, one row each."""
+
+
+class Restricted(NamedTuple):
+    """The same under constraints: minus the logarithm of the chance that they hold is added.
+
+    Attributes:
+        plain: without them.
+        limits: models of the constraints.
+        weight: of the objective; 0 while nothing feasible is known.
+    """
+
+    plain: Acquisition
+    limits: list[Limits]
+    weight: float
+
+    def __call__(self, u: FloatArray) -> FloatArray:
+        """Its value at points, one row each: infinite where something is known or closed."""
+        values = self.weight * self.plain.bound(u) if self.weight else np.zeros(len(u))
+        for limits in self.limits:
+            values -= limits.log_feasible(u)
+        return np.asarray(np.where(self.plain.shut(u), np.inf, values))
+
+    def slope(self, u: FloatArray) -> FloatArray:
+        """Its gradient at points, one row each, for steps in the continuous coordinates."""
+        slope = self.weight * self.plain.slope(u) if self.weight else np.zeros(u.shape)
+        for limits in self.limits:
+            slope -= limits.log_feasible_by_x(u)
+        return slope
+
+
+def refined(
+    criterion: Restricted, cube: UnitCube, box: Region, start: FloatArray, caution: float
+) -> FloatArray:
+    """The lowest mean - kappa sd that the models' bounds allow, from a point, with its integers.
+
+    Args:
+        criterion: the models, and kappa.
+        cube: where points lie.
+        box: how far the continuous coordinates may go.
+        start: where to begin.
+        caution: how many standard deviations above its mean a constraint has to hold.
+    """
+    from scipy.optimize import minimize
+
+    n = cube.n_continuous
+    model, kappa = criterion.plain.model, criterion.plain.kappa
+
+    last: dict[bytes, tuple[FloatArray, FloatArray]] = {}  # it asks for values and slopes apart
+
+    def whole(t: FloatArray) -> FloatArray:
+        return np.concatenate((t, start[n:]))
+
+    def value(t: FloatArray) -> tuple[float, FloatArray]:
+        at = model.slopes(whole(t)[None])
+        return float(at.mean[0] - kappa * at.sd[0]), (at.mean_by_x - kappa * at.sd_by_x)[0, :n]
+
+    def bounds(t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        name = t.tobytes()
+        if name not in last:
+            at = [limits.slopes(whole(t)) for limits in criterion.limits]
+            values = [-(one.mean + caution * one.sd) for one in at]
+            slopes = [-(one.mean_by_x + caution * one.sd_by_x) for one in at]
+            last.clear()
+            last[name] = np.concatenate(values), np.concatenate(slopes)[:, :n]
+        return last[name]
+
+    rules: Any = {"type": "ineq", "fun": lambda t: bounds(t)[0], "jac": lambda t: bounds(t)[1]}
+    found = minimize(
+        value,
+        np.clip(start[:n], box.low[:n], box.high[:n]),
+        method="SLSQP",
+        jac=True,
+        bounds=list(zip(box.low[:n], box.high[:n], strict=True)),
+        constraints=rules,
+        options={"maxiter": SEQUENCE, "ftol": 1e-6},
+    )
+    end = found.x if np.isfinite(found.x).all() else start[:n]
+    return whole(np.clip(end, box.low[:n], box.high[:n]))
+
+
 def lowest(
-    acquisition: Acquisition, cube: UnitCube, box: Region, rng: np.random.Generator
+    acquisition: Criterion, cube: UnitCube, box: Region, rng: np.random.Generator, rough: bool = False
 ) -> FloatArray | None:
-    """The best point that is found, or None if all that was tried is known already."""
+    """The best point that is found, or None if all that was tried is known already.
+
+    Args:
+        acquisition: what is to be lowest.
+        cube, box: where to look.
+        rng: for the random points.
+        rough: without a local search.
+    """
     candidates = random_points(cube, box, rng)
     values = acquisition(candidates)
     first = np.argsort(values, kind="stable")[:STARTS]
-    u, values = _improved(acquisition, cube, box, candidates[first], values[first], rng)
+    u, values = candidates[first], values[first]
+    if not rough:
+        u, values = _improved(acquisition, cube, box, u, values, rng)
     best = int(values.argmin())
     return u[best] if np.isfinite(values[best]) else None
 
@@ -132,7 +235,7 @@ def random_points(
 
 
 def _improved(
-    acquisition: Acquisition,
+    acquisition: Criterion,
     cube: UnitCube,
     box: Region,
     u: FloatArray,
@@ -184,7 +287,7 @@ def integer_neighbours(cube: UnitCube, u: FloatArray) -> FloatArray:
 
 
 def _continuous_neighbours(
-    acquisition: Acquisition, box: Region, u: FloatArray, n: int, step: float, rng: np.random.Generator
+    acquisition: Criterion, box: Region, u: FloatArray, n: int, step: float, rng: np.random.Generator
 ) -> FloatArray:
     """For each point some along the slope and some at random, in the continuous coordinates."""
     half = box.half[:n]

@@ -14,14 +14,26 @@ from typing import Any
 
 import numpy as np
 
-from .._typing import FloatArray
-from ..model.quadratic import step
+from .._typing import FloatArray, Mask
+from ..model import MOST_POINTS
+from ..model.quadratic import Step, limited_step, step
 from ..order import Key
-from .acquisition import SAME, Acquisition, Region, Seen, lowest, random_points, region
+from .acquisition import (
+    SAME,
+    Acquisition,
+    Region,
+    Restricted,
+    Seen,
+    lowest,
+    random_points,
+    refined,
+    region,
+)
 from .phase import Phase
 from .proposal import Domain, Evaluated, Proposals, Results
 
 KAPPAS = (0.0, 1.0, 0.3, 2.0)  # in turns
+CAUTIONS = (1.0, 0.3, 0.0, -0.5)  # in turns: standard deviations to keep away from constraints
 FIRST_REACH = 7 / 3  # of the first points, in standard deviations: 70% of a range
 FIRST_MORE = 2  # first points besides one for each variable
 FIRST_SIDE, LARGEST_SIDE, SMALLEST_SIDE = 0.8, 1.6, 0.03
@@ -32,7 +44,11 @@ LEAST = 15  # evaluations for each variable before it may end
 WINDOW = 4  # evaluations for each variable within which there must be some gain
 GAIN = 0.01  # of the distance from the usual value to the best
 KEPT = 0.0  # of what a step by a quadratic promises: then the next one follows at once
-LONGEST_PAUSE = 8  # points of the model between two steps by a quadratic, if those do not help
+LONGEST_PAUSE = 8  # points of the model between two steps by a quadratic, if those do not help, ...
+LIMITED_PAUSE = 1  # ... and with constraints
+LIKELY = math.log(0.5)  # that a step by a quadratic does not fail: at least
+LIMITED_POINTS = 100  # and five for each variable, of models with constraints
+SMALLEST_LIMITED = 1e-3  # region with constraints
 TRIES = 2  # of the same integers, for each continuous variable: then others have to be tried
 MOST_PENDING = 64
 
@@ -114,16 +130,39 @@ class ModelRun(Phase):
         if not n or self.waited < self.pause:
             return none
         known, merits = surrogate.known()
-        same = (np.abs(known[:, n:] - best[n:]) < SAME).all(axis=1)
+        same = np.asarray((np.abs(known[:, n:] - best[n:]) < SAME).all(axis=1))
         cube = surrogate.cube
-        found = step(known[same, :n], merits[same], cube.low[:n], cube.high[:n])
+        if surrogate.limited:
+            found = self._limited_step(known, best, same)
+        else:
+            found = step(known[same, :n], merits[same], cube.low[:n], cube.high[:n])
         if found is None:
             return none
         point = np.concatenate((found.x, best[n:]))
-        if point in Seen(known):
+        if point in Seen(known) or (surrogate.failing and not self._likely(point)):
             return none
         self.promised = found.gain
         return point[None]
+
+    def _likely(self, point: FloatArray) -> bool:
+        """Whether it will rather not fail."""
+        failing = self.domain.model.limits_about(point)[-1]
+        return bool(failing.log_feasible(point[None])[0] > LIKELY)
+
+    def _limited_step(self, known: FloatArray, best: FloatArray, same: Mask) -> Step | None:
+        """A step under constraints."""
+        surrogate, n = self.domain.model, self.domain.n_continuous
+        if surrogate.nameless:
+            return None
+        values, g = surrogate.outcomes()
+        rows = np.flatnonzero(same & np.isfinite(values) & np.isfinite(g).all(axis=1))
+        own = np.flatnonzero((np.abs(known[rows] - best) < SAME).all(axis=1))
+        if not len(own):
+            return None
+        low, high = surrogate.cube.low[:n], surrogate.cube.high[:n]
+        if not surrogate.constrained:  # but something has failed
+            return step(known[rows, :n], values[rows], low, high)
+        return limited_step(known[rows, :n], values[rows], g[rows], int(own[0]), low, high)
 
     def _next(
         self, best: FloatArray, turn: int, rng: np.random.Generator, *, extra: bool = False
@@ -131,10 +170,13 @@ class ModelRun(Phase):
         """Where to look next, if all that is under way turns out as predicted."""
         surrogate = self.domain.model
         under_way = np.concatenate((self.points, *self.extras, *(p[None] for p in self.pending)))
-        model = surrogate.about(best, under_way, in_passing=extra)
+        most = LIMITED_POINTS + 5 * self.domain.N if surrogate.limited else MOST_POINTS
+        model = surrogate.about(best, under_way, most, in_passing=extra)
         seen = Seen(np.concatenate((surrogate.known()[0], under_way)))
         kappa = KAPPAS[turn % len(KAPPAS)]
         acquisition = Acquisition(model, kappa, seen, self._closed(best, under_way))
+        if surrogate.limited:
+            return self._next_feasible(acquisition, best, under_way, most, turn, rng, extra=extra)
         side = self.side
         while True:
             box = region(surrogate.cube, best, side, model.lengths)
@@ -144,6 +186,36 @@ class ModelRun(Phase):
             if side >= LARGEST_SIDE:  # nothing is new, or hardly anything
                 return self._anything_new(box, seen, rng)
             side = min(2 * side, LARGEST_SIDE)
+
+    def _next_feasible(
+        self,
+        acquisition: Acquisition,
+        best: FloatArray,
+        under_way: FloatArray,
+        most: int,
+        turn: int,
+        rng: np.random.Generator,
+        *,
+        extra: bool,
+    ) -> FloatArray:
+        """The same under constraints."""
+        surrogate = self.domain.model
+        limits = surrogate.limits_about(best, under_way, most, in_passing=extra)
+        criterion = Restricted(acquisition, limits, 0.0 if self.best.violation > 0 else 1.0)
+        side = self.side
+        while True:
+            box = region(surrogate.cube, best, side, acquisition.model.lengths)
+            found = lowest(criterion, surrogate.cube, box, rng, rough=not self.domain.lattice.size)
+            if found is not None:
+                break
+            if side >= LARGEST_SIDE:
+                return self._anything_new(box, acquisition.seen, rng)
+            side = min(2 * side, LARGEST_SIDE)
+        if self.domain.n_continuous:
+            better = refined(criterion, surrogate.cube, box, found, CAUTIONS[turn % len(CAUTIONS)])
+            if better not in acquisition.seen:
+                return better
+        return found
 
     def _closed(self, best: FloatArray, under_way: FloatArray) -> Seen:
         """Integers that were tried too often; for those of the best point, only since it is the best."""
@@ -229,8 +301,9 @@ class ModelRun(Phase):
         """The region grows with success, and shrinks without; quadratic steps come more often, or less."""
         better = self.best.key < before
         if self.promised > 0:
-            kept = better and before[1] - self.best.value >= KEPT * self.promised
-            self.pause = 0 if kept else min(max(1, 2 * self.pause), LONGEST_PAUSE)
+            kept = better and (before[0] > 0 or before[1] - self.best.value >= KEPT * self.promised)
+            longest = LIMITED_PAUSE if self.domain.model.constrained else LONGEST_PAUSE
+            self.pause = 0 if kept else min(max(1, 2 * self.pause), longest)
             self.waited = 0
             count -= 1
             if not count:
@@ -250,7 +323,11 @@ class ModelRun(Phase):
 
     def _end(self) -> None:
         """Whether going on is worth it."""
-        self.small = self.side < SMALLEST_SIDE
+        constrained = self.domain.model.constrained
+        self.small = self.side < (SMALLEST_LIMITED if constrained else SMALLEST_SIDE)
+        if constrained:
+            self.done = self.small
+            return
         least = 0 if self.local else LEAST
         self.done = self.small or (self.count >= least * self.domain.N and self._stalled())
 

@@ -169,7 +169,9 @@ class Domain:
         With a strategy that has a model, there is one of that memory.
         """
         memory = Memory(len(encoding.space.variables)) if memory is None else memory
-        surrogate = Surrogate(UnitCube(encoding), memory) if settings.strategy == DEFAULT_STRATEGY else None
+        surrogate = None
+        if settings.strategy == DEFAULT_STRATEGY:
+            surrogate = Surrogate(UnitCube(encoding), memory, "limits" not in settings.without)
         shape = encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends
         return cls(*shape, settings, memory, surrogate)
 

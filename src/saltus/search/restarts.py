@@ -32,6 +32,7 @@ LOCAL_CELLS = (0.3, 1.0)  # ... and integers, relative to a plateau, ...
 LOCAL_INTEGERS = 0.1  # ... or this part of the continuous one's share of the range, if that is more
 
 MOST_VARIABLES = 50  # of a model
+LIMITED = 200  # evaluations for each variable up to which there are further model runs, with constraints
 
 KINDS = ("small", "large", "local")  # global with the default population, global with a larger one, local
 
@@ -88,10 +89,14 @@ class Saltus:
         self._end(self.phase.best)
         if not self.opened:  # that was only the beginning of the first run
             self.stop = None
-            self._open()
+            self._open(rng)
 
-    def _open(self) -> None:
-        """The run from the first mean."""
+    def _open(self, rng: np.random.Generator) -> None:
+        """The run from the first mean; with constraints, first more model runs from anywhere."""
+        domain = self.domain
+        if domain.model.constrained and len(domain.memory) < LIMITED * domain.N:
+            self._begin(ModelRun(domain, self._anywhere(rng)))
+            return
         self.opened, self.kind = True, "small"
         self._begin(MixedRun(self.domain, self.m, 1.0))
 
@@ -125,7 +130,7 @@ class Saltus:
         self.stop = None
         self.restarts += 1
         if not self.opened:
-            self._open()
+            self._open(rng)
             return
         incumbent = self.incumbent
         if incumbent is None or incumbent.violation == math.inf or self._go_global():
@@ -148,14 +153,17 @@ class Saltus:
 
     def _global(self, rng: np.random.Generator) -> MixedRun:
         """A run from anywhere, with the default population or a larger one, whichever has had less."""
-        domain = self.domain
-        m = domain.low + domain.span * rng.uniform(WITHIN, 1 - WITHIN, domain.N)
+        domain, m = self.domain, self._anywhere(rng)
         if self.spent["small"] < self.spent["large"]:
             self.kind = "small"
         else:
             self.kind = "large"
             self.large *= 2
         return MixedRun(domain, m, 1.0, population=self.population)
+
+    def _anywhere(self, rng: np.random.Generator) -> FloatArray:
+        """A first mean at random."""
+        return self.domain.low + self.domain.span * rng.uniform(WITHIN, 1 - WITHIN, self.domain.N)
 
     def _local(self, incumbent: Evaluated, rng: np.random.Generator) -> MixedRun:
         """A run from the incumbent with small steps, as long as it may get below it."""

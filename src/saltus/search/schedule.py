@@ -6,7 +6,8 @@
                                 ^________________________________________|  better: again, once
 
 With the strategy `saltus-es` there are no model runs. After the one at the very beginning, the descent is a
-short one: a mixed run comes next, and may find a better valley. The one around the end of a mixed run comes
+short one: a mixed run comes next, and may find a better valley. With constraints there is none, since such a
+model run goes on until its region is small. The one around the end of a mixed run comes
 while the model knows enough.
 
 Coarse and deep are the continuous variables alone: by Newton steps, or by the polish, a Gaussian, where those
@@ -84,6 +85,8 @@ class Descent:
         point = self.phase.best
         match self.phase:
             case ModelRun(local=local):
+                if not local and self.domain.model.constrained:
+                    return None  # its region is small: it was the descent
                 if not local and self.domain.n_continuous:
                     sd = COARSE_SHARE * self.domain.span[: self.domain.n_continuous]
                     self.covariance = np.diag(sd**2)

@@ -1,0 +1,211 @@
+"""Models of constraints: how likely a point is to be feasible.
+
+    theta = fit_limits(x, g)                     the likeliest parameters; the next time, from the last ones
+    limits = condition_limits(theta, x, g)       what follows from them: one factorisation
+    limits.log_feasible(points)
+
+A constraint holds where its value is at most 0. Values are warped by sign(g) log(1 + |g| / s), so zero stays
+zero, and divided by their root mean square; the process has mean zero, its kernel and its parameters are
+those of `process.py`. Constraints that share them are the columns of g: each has its own values, all have one
+factorisation. What has failed is a constraint too: 1 where an evaluation failed, -1 where it did not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from .._typing import FloatArray
+from .kernel import Kernel, covariance, differentiable
+from .posterior import OTHERS, first_parameters, kernel_of, noise_of, prior, symmetric
+from .process import FIRST_ITERATIONS, ITERATIONS, LEAST_VARIANCE, enlarged, inverted
+
+_IMPOSSIBLE = 1e10
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+class Signed(NamedTuple):
+    """Values of constraints, one column each, as multiples of a usual size, and their signs."""
+
+    sign: FloatArray
+    multiples: FloatArray
+
+
+class LimitSlopes(NamedTuple):
+    """What to expect at one point: of each constraint the mean, of all the standard deviation; and slopes."""
+
+    mean: FloatArray
+    sd: float
+    mean_by_x: FloatArray  # one row for each constraint
+    sd_by_x: FloatArray
+
+
+class Limits(NamedTuple):
+    """Models of some constraints that know some points."""
+
+    theta: FloatArray
+    kernel: Kernel
+    known: FloatArray  # the points, scaled
+    weights: FloatArray  # one column for each constraint
+    inverse: FloatArray
+
+    def predict(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The mean of each constraint at points, one row each, and the standard deviation of all of them."""
+        a = self.kernel.scaled(x)
+        k = covariance(self.kernel, a, self.known)
+        explained = np.einsum("ij,ij->i", k @ self.inverse, k)
+        variance = self.kernel.variance(a) - explained
+        return k @ self.weights, np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+
+    def log_feasible(self, x: FloatArray) -> FloatArray:
+        """The logarithm of the chance that all of them hold, at points."""
+        from scipy.special import log_ndtr
+
+        mean, sd = self.predict(x)
+        return np.asarray(log_ndtr(-mean / sd[:, None]).sum(axis=1))
+
+    def slopes(self, point: FloatArray) -> LimitSlopes:
+        """What to expect at one point, with derivatives."""
+        kernel, D = self.kernel, len(point)
+        a = kernel.scaled(point[None])
+        parts = differentiable(kernel, a, self.known)
+        k = parts.total
+        solved = k @ self.inverse
+        variance = float((kernel.variance(a) - np.einsum("ij,ij->i", solved, k))[0])
+        sd = math.sqrt(max(variance, LEAST_VARIANCE))
+        far = 1.0 + float((a @ a.T)[0, 0]) / D
+        by_a = (4.0 * kernel.quadratic / D) * far * a - 2.0 * parts.gradient(solved)
+        sd_by_x = by_a[0] / (2.0 * sd * kernel.lengths) if variance > LEAST_VARIANCE else np.zeros(D)
+        k_by_a = parts.bend[0][:, None] * (self.known - a) + parts.slope[0][:, None] * self.known
+        return LimitSlopes((k @ self.weights)[0], sd, self.weights.T @ k_by_a / kernel.lengths, sd_by_x)
+
+    def log_feasible_by_x(self, x: FloatArray) -> FloatArray:
+        """The gradient of `log_feasible`, one row for each point."""
+        from scipy.special import log_ndtr
+
+        rows = []
+        for point in x:
+            at = self.slopes(point)
+            t = -at.mean / at.sd
+            ratio = np.exp(-0.5 * t * t - log_ndtr(t)) / math.sqrt(2 * math.pi)  # of density to probability
+            t_by_x = -(at.mean_by_x + t[:, None] * at.sd_by_x) / at.sd
+            rows.append(ratio @ t_by_x)
+        return np.array(rows).reshape(x.shape)
+
+    def believing(self, x: FloatArray) -> Limits:
+        """The models if these points turned out as they predict."""
+        a, inverse = enlarged(self.kernel, self.theta, self.known, self.inverse, x)
+        weights = np.concatenate((self.weights, np.zeros((len(x), self.weights.shape[1]))))
+        return self._replace(known=np.concatenate((self.known, a)), weights=weights, inverse=inverse)
+
+
+def signed(g: FloatArray) -> Signed:
+    """Finite values, one column for each constraint."""
+    sizes = np.abs(g)
+    usual = np.ones(g.shape[1])
+    for i, column in enumerate(sizes.T):
+        if column.any():
+            usual[i] = 2 * np.median(column[column > 0] / 2)
+    with np.errstate(over="ignore"):
+        multiples = np.minimum(sizes / np.maximum(usual, _LARGEST**-0.99), _LARGEST / 1e6)
+    return Signed(np.sign(g), multiples)
+
+
+def warped(values: Signed, s: float) -> tuple[FloatArray, FloatArray]:
+    """The warped values with root mean square 1, and what they were divided by."""
+    t = values.sign * (np.log(values.multiples + s) - math.log(s))
+    size = np.sqrt((t * t).mean(axis=0))
+    size[size == 0] = 1.0
+    return np.asarray(t / size), size
+
+
+def negative_log_posterior(theta: FloatArray, x: FloatArray, values: Signed) -> tuple[float, FloatArray]:
+    """Of parameters, up to a constant, and its gradient; the mean over the constraints."""
+    from scipy.linalg import lapack
+
+    (n, D), m = x.shape, values.sign.shape[1]
+    kernel = kernel_of(theta)
+    a = kernel.scaled(x)
+    parts = differentiable(kernel, a, a)
+    K = parts.total
+    K.flat[:: n + 1] += noise_of(theta)
+    factor, info = lapack.dpotrf(K, lower=1, clean=0)
+    if info:
+        return _IMPOSSIBLE, np.zeros_like(theta)
+    diagonal = factor.diagonal().copy()
+    inverse = symmetric(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
+
+    s = math.exp(theta[-1])
+    z, size = warped(values, s)
+    weights = inverse @ z
+    value = 0.5 * float(np.vdot(z, weights)) / m + float(np.log(diagonal).sum())
+    value += float(np.log(values.multiples + s).sum()) / m + n * float(np.log(size).mean())
+
+    W = inverse
+    W -= weights @ weights.T / m
+    bend, slope = W * parts.bend, W * parts.slope
+    gradient = np.empty_like(theta)
+    gradient[:D] = (a * a * bend.sum(axis=1)[:, None] - (bend @ a) * a - (slope @ a) * a).sum(axis=0)
+    gradient[-4] = 0.5 * np.vdot(W, parts.matern)
+    gradient[-3] = 0.5 * np.vdot(W, parts.quadratic)
+    gradient[-2] = 0.5 * math.exp(theta[-2]) * float(np.trace(W))
+    by_s = -values.sign * values.multiples / (values.multiples + s)  # of t, by log s
+    size_by_s = (z * by_s).mean(axis=0)
+    z_by_s = (by_s - z * size_by_s) / size
+    gradient[-1] = float(np.vdot(weights, z_by_s)) / m
+    gradient[-1] += float((s / (values.multiples + s)).sum()) / m + n * float((size_by_s / size).mean())
+
+    about = prior(D)
+    off = (theta - about.mean) / about.sd
+    return value + 0.5 * float(off @ off), gradient + off / about.sd
+
+
+def fit_limits(
+    x: FloatArray, g: FloatArray, theta: FloatArray | None = None, iterations: int | None = None
+) -> FloatArray:
+    """The likeliest parameters of constraints that share them, from others or from scratch.
+
+    Args:
+        x: points, one row each.
+        g: their values, one column for each constraint, finite.
+        theta: where to begin.
+        iterations: of L-BFGS, at most.
+    """
+    from scipy.optimize import minimize
+
+    begin = first_parameters(x.shape[1]) if theta is None else theta
+    if len(x) < 2 or not g.any():
+        return begin
+    if iterations is None:
+        iterations = FIRST_ITERATIONS if theta is None else ITERATIONS
+    about = prior(x.shape[1])
+    found = minimize(
+        negative_log_posterior,
+        np.clip(begin, about.low, about.high),
+        (x, signed(g)),
+        method="L-BFGS-B",
+        jac=True,
+        bounds=list(zip(about.low, about.high, strict=True)),
+        options={"maxiter": iterations},
+    )
+    return np.asarray(found.x)
+
+
+def condition_limits(theta: FloatArray, x: FloatArray, g: FloatArray) -> Limits:
+    """Models with these parameters that know these points.
+
+    >>> x = np.linspace(0, 1, 6)[:, None]
+    >>> limits = condition_limits(first_parameters(1), x, x - 0.5)
+    >>> chances = np.exp(limits.log_feasible(np.array([[0.1], [0.9]])))
+    >>> bool(chances[0] > 0.99), bool(chances[1] < 0.01)
+    (True, True)
+    """
+    if len(theta) != x.shape[1] + OTHERS:
+        raise ValueError(f"theta must have {x.shape[1] + OTHERS} parameters, got {len(theta)}")
+    kernel = kernel_of(theta)
+    a = kernel.scaled(x)
+    z, _ = warped(signed(g), math.exp(theta[-1]))
+    inverse = inverted(covariance(kernel, a, a), noise_of(theta))
+    return Limits(theta, kernel, a, inverse @ z, inverse)
