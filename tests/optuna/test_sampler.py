@@ -538,20 +538,21 @@ class TestManyProcesses:
             studies[0].optimize(objective, n_trials=1)
         assert studies[0].best_value < 1e-3
 
-    def test_of_two_attempts_at_a_point_the_first_counts_for_all(self) -> None:
+    @pytest.mark.parametrize(("strategy", "steps"), [("saltus", 100), ("saltus-es", 400)])
+    def test_of_two_attempts_at_a_point_the_first_counts_for_all(self, strategy: str, steps: int) -> None:
         """A noisy objective: which of them is told first must not matter to who reads the study."""
         storage = InMemoryStorage()
-        studies = self.together(storage, 6)
+        studies = self.together(storage, 6, strategy=strategy)
         rng = np.random.default_rng(1)
         running: list[tuple[int, optuna.Trial, float]] = []
-        for step in range(400):
+        for step in range(steps):
             i = step % 6
             trial = studies[i].ask()
             running.append((i, trial, cost(suggest(trial)) + 0.1 * rng.random()))
             if len(running) >= 6:
                 i, trial, value = running.pop(rng.integers(6))
                 studies[i].tell(trial, value)
-        new = self.another(storage, seed=50)
+        new = self.another(storage, seed=50, strategy=strategy)
         for study in [*studies, new]:
             suggest(study.ask())
         assert all(self.state(study) == self.state(new) for study in studies)
