@@ -9,6 +9,7 @@ import pickle
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from subprocess import run
 from typing import Any
@@ -607,3 +608,30 @@ def test_bad_arguments_are_named_without_waiting(workers: Any) -> None:
         streamed(lambda p: 1.0, budget=10, workers=2)
     with pytest.raises(ValueError, match="budget"):
         streamed(bowl, budget=0)
+
+
+def test_a_result_says_what_matters() -> None:
+    """Also in the middle of the search, and copied to another process."""
+    space = Space({"x": Float(-5, 5), "y": Float(-5, 5)})
+    seen: list[Result] = []
+    result = minimize(lambda p: p["x"] ** 2 + 0.1 * p["y"], space, budget=40, seed=1, callback=seen.append)
+    shares = result.sensitivity
+    assert shares is not None
+    assert [*shares] == ["x", "y"]
+    assert pickle.loads(pickle.dumps(result)).sensitivity == shares
+    assert seen[0].sensitivity not in (None, shares)
+    assert "_learnt" not in result.to_scipy()
+    assert "_learnt" not in repr(result)
+    (expected,) = result.predict([{"x": 2.0, "y": 0.0}])
+    assert expected.low < 4 < expected.high
+    by_hand = replace(result, _learnt=None)
+    assert by_hand.sensitivity is None
+    with pytest.raises(ValueError, match="needs the result of a search"):
+        by_hand.predict([{"x": 2.0, "y": 0.0}])
+
+
+def test_a_budget_that_ends_in_the_middle_of_a_batch() -> None:
+    """All that was paid for counts."""
+    result = minimize(lambda p: p["x"] ** 2, Space({"x": Float(-5, 5)}), budget=5, population=20, seed=1)
+    assert result.nfev == 5
+    assert [*(result.sensitivity or ())] == ["x"]

@@ -9,6 +9,7 @@ from .optimizer import Optimizer
 from .order import Failure, Outcome
 from .result import Best, Candidate, History, Result
 from .search import STRATEGIES
+from .search.learnt import Expected, Share
 from .search.stopping import Stop
 from .space import Space
 from .space.variables import Bool, Float, Int, Ordinal
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STRATEGIES", "Bool", "Float", "Int", "Ordinal", "Space", "__version__", "minimize"]
 __all__ += ["Best", "Candidate", "Failure", "History", "Optimizer", "Outcome", "Result", "Stop"]
-__all__ += ["ObjectiveError", "Study", "StudyError", "Trial", "WorkerError"]
+__all__ += ["Expected", "ObjectiveError", "Share", "Study", "StudyError", "Trial", "WorkerError"]
 
 if not TYPE_CHECKING:  # a checker knows the names from above, and is to complain about others
 

@@ -17,6 +17,7 @@ from .order import Failure, Outcome
 from .result import Best, Candidate
 from .search import SEARCHES, Domain, Memory, Results, Settings
 from .search.batch import MOST_SLOTS, Batch, InFlight, LateResult, joined
+from .search.learnt import Expected, Learnt, Share
 from .search.proposal import FOREIGN
 from .search.settings import DEFAULT_STRATEGY, MANY_PHASES
 from .search.stopping import Stop
@@ -541,6 +542,67 @@ class Optimizer:
     def sd(self) -> FloatArray:
         """Standard deviations of the Gaussian in the user's order and units (of logs, if log)."""
         return self._encoding.spreads(self._search.phase.where()[1])
+
+    def sensitivity(self, *, everywhere: bool = False) -> dict[str, Share] | None:
+        """Which variables matter around the best point, the most important first, with error bars.
+
+        From all that was told, with any strategy: a model is made of it now. `share` is the part of the
+        differences in value that a variable has to do with, `low` to `high` the error bar, `alone` what it
+        does without the others. Values are compared as the model sees them: where they span orders of
+        magnitude, by their logarithms. Fixed variables are left out; what failed or has no value counts
+        nothing.
+
+        Args:
+            everywhere: over all of each range; the default is a quarter of it around the best point.
+
+        None if nothing can be said yet: fewer evaluations than variables + 2 have a value, or all values are
+        equal. With more than some 50 variables it takes seconds, and the error bars are long.
+
+        >>> from saltus import Float, Space
+        >>> optimizer = Optimizer(Space({"x": Float(-5, 5), "y": Float(-5, 5)}), seed=1)
+        >>> while optimizer.evaluations < 30:
+        ...     candidates = optimizer.ask()
+        ...     optimizer.tell(candidates, [9 * c.params["x"] ** 2 + c.params["y"] ** 2 for c in candidates])
+        >>> shares = optimizer.sensitivity()
+        >>> [*shares], shares["x"].low <= shares["x"].share <= shares["x"].high
+        (['x', 'y'], True)
+        """
+        return self.learnt().sensitivity(everywhere=everywhere)
+
+    def predict(self, points: Sequence[Params]) -> list[Expected]:
+        """What evaluations at points would give, with error bars: nine in ten are between `low` and `high`.
+
+        Args:
+            points: as the objective would get them.
+
+        A ValueError if fewer evaluations than variables + 2 have a value.
+
+        >>> from saltus import Float, Space
+        >>> optimizer = Optimizer(Space({"x": Float(-5, 5), "y": Float(-5, 5)}), seed=1)
+        >>> while optimizer.evaluations < 30:
+        ...     candidates = optimizer.ask()
+        ...     optimizer.tell(candidates, [9 * c.params["x"] ** 2 + c.params["y"] ** 2 for c in candidates])
+        >>> (expected,) = optimizer.predict([{"x": 0.5, "y": 1.0}])
+        >>> expected.low < 3.25 < expected.high
+        True
+        """
+        return self.learnt().predict(points)
+
+    def learnt(self, memory: Memory | None = None, *, maximize: bool = False) -> Learnt:
+        """What can be said of this search's space, for results and studies.
+
+        Args:
+            memory: evaluations; by default all that this optimizer was told until now.
+            maximize: the user's values have the other sign than those that were told.
+        """
+        more = None
+        if memory is None and self._news:
+            more, ids = Memory(len(self.space.variables)), sorted(self._news)
+            x = np.array([self._numbers_of(id) for id in ids])
+            values, violations = np.array([self._news[id] for id in ids]).T
+            more.extend(ids, x, values, violations)
+        known = self.memory if memory is None else memory
+        return Learnt(self._encoding, known, more=more, maximize=maximize)
 
     def restart(self) -> None:
         """Begin another run, the best is kept: from a random mean, with twice the population; with "saltus"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._typing import FloatArray, Params
+from .search.learnt import Expected, Learnt, Share
 from .search.stopping import Stop
 from .space import Encoding
 
@@ -158,6 +159,36 @@ class Result:
     failures: int = 0
     violation: float = 0.0
     history: History = field(default_factory=History)
+    _learnt: Learnt | None = field(default=None, repr=False)
+
+    @property
+    def sensitivity(self) -> dict[str, Share] | None:
+        """Which variables matter around the best point; computed when asked, by a model of all evaluations.
+
+        The most important first, each with its `share` in the differences of value, an error bar from `low`
+        to `high`, and what it does `alone`. None if nothing can be said. More: `Optimizer.sensitivity`.
+
+        >>> from saltus import Float, Int, Space, minimize
+        >>> space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
+        >>> result = minimize(lambda p: (p["x"] - 1) ** 2 + (p["k"] - 7) ** 2, space, seed=1, budget=60)
+        >>> [*result.sensitivity]  # a quarter of the range of k is longer
+        ['k', 'x']
+        """
+        return None if self._learnt is None else self._learnt.sensitivity()
+
+    def predict(self, points: Sequence[Params]) -> list[Expected]:
+        """What evaluations at points would give, with error bars, as `Optimizer.predict`.
+
+        >>> from saltus import Float, Int, Space, minimize
+        >>> space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
+        >>> result = minimize(lambda p: (p["x"] - 1) ** 2 + (p["k"] - 7) ** 2, space, seed=1, budget=60)
+        >>> (expected,) = result.predict([{"x": 2.0, "k": 9}])
+        >>> expected.low < 5.0 < expected.high
+        True
+        """
+        if self._learnt is None:
+            raise ValueError("predict needs the result of a search, got one that was made by hand")
+        return self._learnt.predict(points)
 
     @property
     def message(self) -> str:
@@ -179,7 +210,7 @@ class Result:
         from scipy.optimize import OptimizeResult
 
         result: OptimizeResult = OptimizeResult()
-        result.update({f.name: getattr(self, f.name) for f in fields(self)})
+        result.update({f.name: getattr(self, f.name) for f in fields(self) if not f.name.startswith("_")})
         result.update(message=self.message, status=0 if self.success else 1)
         return result
 

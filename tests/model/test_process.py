@@ -13,7 +13,7 @@ from saltus._typing import FloatArray
 from saltus.model import Fitted, condition, first_parameters, fit
 from saltus.model.kernel import Kernel, covariance, differentiable
 from saltus.model.posterior import negative_log_posterior, prior
-from saltus.model.warp import gaps, unwarped, warp_of
+from saltus.model.warp import extended, gaps, unwarped, warp_of
 
 quickly = settings(deadline=None, max_examples=20)
 seeds = st.integers(0, 2**32 - 1)
@@ -216,3 +216,16 @@ def test_impossible_parameters_have_no_gradient() -> None:
     assert value == 1e10
     assert not gradient.any()
     usable(condition(theta, x, y), 2)
+
+
+@quickly
+@given(seeds)
+def test_below_the_least_it_goes_straight_on(seed: int) -> None:
+    x, y = data(seed, 12, 2)
+    model = condition(parameters(seed, 2), x, y)
+    z = np.linspace(-6.0, 3.0, 400)
+    values = extended(model.gaps, model.warp, z)
+    assert (np.diff(values) > 0).all()
+    assert values[0] < y.min()
+    np.testing.assert_allclose(model.warped(values[values >= y.min()]), z[values >= y.min()], atol=1e-6)
+    assert np.isfinite(extended(gaps(1e300 * y), model.warp, np.array([-1e5, 1e5]))).all()

@@ -280,3 +280,33 @@ def test_more_wrong_arguments(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="budget must be"):
         study.optimize(bowl, budget="a", progress=True)  # type: ignore[arg-type]
     assert study.optimize(bowl, budget=6, max_seconds=1e12).nfev == 6
+
+
+@pytest.mark.parametrize("fun", [bowl, fails_sometimes, constrained])
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_what_matters_is_in_the_record(tmp_path: Path, fun: Any, direction: Any) -> None:
+    """A study that was run says the same as its result, without a run."""
+    study = made(tmp_path, direction=direction)
+    assert study.sensitivity() is None
+    with pytest.raises(ValueError, match="predict needs at least 5 evaluations with a value"):
+        study.predict([{"x": 0.0, "k": 3, "on": True}])
+    result = study.optimize(fun, budget=45)
+    shares = Study.open(study.path).sensitivity()
+    assert shares is not None
+    assert shares == result.sensitivity
+    assert set(shares) == {"x", "k", "on"}
+    points = [{"x": 0.0, "k": 3, "on": True}, {"x": 3.0, "k": 8, "on": False}]
+    assert study.predict(points) == result.predict(points)
+    assert study.sensitivity(everywhere=True) != shares
+    trials = list(study.trials())
+    study.sensitivity()
+    assert list(study.trials()) == trials
+
+
+def test_points_told_by_hand_count_at_once(tmp_path: Path) -> None:
+    study = made(tmp_path, Space([Float(0, 1), Float()]), mean=[0.5, 2.0], sigma=1.0, population=20)
+    for trial in study.ask(12):
+        study.tell(trial.id, 5 * (trial.params[0] - 0.5) ** 2 + 0.01 * trial.params[1])
+    assert [*(study.sensitivity() or ())] == ["x0", "x1"]
+    (expected,) = study.predict([[0.5, 2.0]])
+    assert expected.low < 0.02 < expected.high

@@ -4,14 +4,17 @@ import argparse
 import json
 import math
 import time
+from collections.abc import Mapping
 from typing import Any
 
+from ..search.learnt import Share, plain
 from ..study import Summary, Trial
 from .lines import counted
-from .studies import opened
+from .studies import opened, what_matters
 
 _LONGEST_LIST = 10
 _LONGEST_LINE = 200
+_LONGEST_NAME = 40
 # what scripts are told of a study, of a trial besides its number, and of the last session
 _STUDY = (
     *("name", "direction", "strategy", "seed", "population", "best", "evaluations", "repeated"),
@@ -25,14 +28,17 @@ _SESSION = ("started", "ended", "pid", "host", "stop")
 
 
 def show(options: argparse.Namespace) -> int:
-    """Print the state of a study: its best point, evaluations, failures and why, what is running."""
-    summary = opened(options.study, options.db).summary()
-    print(as_json(summary) if options.json else as_text(summary))
+    """Print the state of a study: best point, what matters, evaluations, failures and why, what runs."""
+    study = opened(options.study, options.db)
+    summary, shares = study.summary(), what_matters(study)
+    print(as_json(summary, shares) if options.json else as_text(summary, shares))
     return 0
 
 
-def as_text(summary: Summary) -> str:
-    """The state of a study for people: what it is, its best point, how far it is, what failed, what runs."""
+def as_text(summary: Summary, shares: Mapping[str, Share] | None) -> str:
+    """The state of a study for people: what it is, its best point, what matters, how far it is, what failed,
+    what runs.
+    """
     rows = [("study", f"{summary.name} ({summary.direction}, {summary.strategy}, seed {summary.seed})")]
     best = summary.best
     if best is None:
@@ -42,6 +48,7 @@ def as_text(summary: Summary) -> str:
         value = "no value" if best.value is None else f"{best.value:.10g}"
         rows.append(("best", f"{value} (trial {best.id}{violated})"))
         rows += [("", f"{name} = {json.dumps(value)}") for name, value in _items(best.params)]
+    rows += _what_matters(shares or {})
     repeated = f", and {summary.repeated} answered from the record" if summary.repeated else ""
     generations = counted(summary.generations, "generation")
     rows.append(("evaluations", f"{summary.evaluations} in {generations}{repeated}"))
@@ -66,6 +73,24 @@ def as_text(summary: Summary) -> str:
     return "\n".join(f"{name + ':' if name else '':>12} {_printable(text)}" for name, text in rows)
 
 
+def _what_matters(shares: Mapping[str, Share]) -> list[tuple[str, str]]:
+    """A line for each variable, the most important first; one variable alone is not worth saying."""
+    if len(shares) < 2:
+        return []
+    shown = list(shares.items())[:_LONGEST_LIST]
+    longest = max(len(_clipped(name)) for name, _ in shown)
+    rows = [("matters", "share in the differences around the best point, and how sure that is")]
+    for name, share in shown:
+        numbers = f"{share.share:>6.0%}   ({share.low:.0%} to {share.high:.0%})"
+        rows.append(("", f"{_clipped(name):<{longest}}{numbers}"))
+    others = len(shares) - len(shown)
+    return rows + ([("", f"and {counted(others, 'variable')} that matter less")] if others else [])
+
+
+def _clipped(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 3] + "..."
+
+
 def state(summary: Summary) -> str:
     """Whether it runs, and why it ended."""
     if not summary.sessions:
@@ -79,11 +104,13 @@ def state(summary: Summary) -> str:
     return f"ended {since}: {last.why}"
 
 
-def as_json(summary: Summary) -> str:
+def as_json(summary: Summary, shares: Mapping[str, Share] | None) -> str:
     """The state of a study for scripts: a JSON object, trials as objects in it."""
     last = summary.sessions[-1] if summary.sessions else None
     session = None if last is None else {name: getattr(last, name) for name in _SESSION}
-    return to_json({name: getattr(summary, name) for name in _STUDY} | {"session": session})
+    return to_json(
+        {name: getattr(summary, name) for name in _STUDY} | {"sensitivity": plain(shares), "session": session}
+    )
 
 
 def to_json(data: Any) -> str:

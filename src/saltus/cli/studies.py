@@ -1,7 +1,9 @@
 """From what stands on the command line to a study."""
 
+from contextlib import suppress
 from pathlib import Path
 
+from ..search.learnt import Share
 from ..study import RecordError, SettingsError, Study
 from ..study.database import Database
 from ..study.errors import blaming
@@ -38,6 +40,13 @@ def opened(study: Path, db: Path | None) -> Study:
     file = StudyFile.read(study)  # what is wrong with the file comes first
     command = "ask" if file.objective is None else "run"
     raise RecordError(f"{path}: there is no record yet; `saltus {command} {study}` makes one")
+
+
+def what_matters(study: Study) -> dict[str, Share] | None:
+    """Which variables matter; None if nothing can be said, also since a part of the record is damaged."""
+    with suppress(RecordError):
+        return study.sensitivity()
+    return None
 
 
 def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:

@@ -416,4 +416,5 @@ class Driver:
             failures=optimizer.failures,
             violation=0.0 if best is None else best.violation,
             history=history,
+            _learnt=optimizer.learnt(maximize=self.sign < 0),
         )

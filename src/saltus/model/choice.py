@@ -1,4 +1,4 @@
-"""Which points the model is made of when there are more than it can take: the best ones, and the nearest."""
+"""Which points the model is made of: the best ones and the nearest, or those that are far from each other."""
 
 from __future__ import annotations
 
@@ -28,3 +28,32 @@ def chosen(
     for criterion in (distances, y):
         ranks[np.argsort(criterion, kind="stable")] += np.arange(len(y))
     return np.sort(np.argsort(ranks, kind="stable")[:most])
+
+
+def spread(
+    x: FloatArray, first: int, most: int = MOST_POINTS, least: float = 0.0, fewest: int = 1
+) -> NDArray[np.intp]:
+    """Rows, in their order, that are far from each other: always the one that is farthest from all taken.
+
+    A search crowds its points around the best. A model of them all would see little but that crowd, where
+    values may differ by many orders of magnitude over distances that are of no interest.
+
+    Args:
+        x: points.
+        first: the row to begin with.
+        most: how many rows at most.
+        least: rows that are nearer than this to one that is taken are left out, ...
+        fewest: ... unless there are not so many rows yet. The same point is never taken twice.
+
+    >>> spread(np.array([[0.0], [0.1], [0.5], [0.5], [1.0]]), 0, least=0.2).tolist()
+    [0, 2, 4]
+    """
+    rows = [first]
+    squares = ((x - x[first]) ** 2).sum(axis=1)
+    while len(rows) < most:
+        row = int(squares.argmax())
+        if squares[row] <= 0.0 or (squares[row] < least**2 and len(rows) >= fewest):
+            break
+        rows.append(row)
+        squares = np.minimum(squares, ((x - x[row]) ** 2).sum(axis=1))
+    return np.sort(np.array(rows, dtype=np.intp))

@@ -17,7 +17,7 @@ import numpy as np
 from .._typing import FloatArray
 from .kernel import Kernel, covariance, differentiable
 from .posterior import OTHERS, first_parameters, kernel_of, likeliest, noise_of, symmetric
-from .warp import Gaps, Warp, gaps, unwarped, warp_of
+from .warp import Gaps, Warp, extended, gaps, unwarped, warp_of
 
 FIRST_ITERATIONS = 25  # of L-BFGS
 ITERATIONS = 10  # from parameters of a little while ago
@@ -111,6 +111,21 @@ class Fitted(NamedTuple):
     def values(self, z: FloatArray) -> FloatArray:
         """The values that warped ones stand for."""
         return unwarped(self.gaps, self.warp, z)
+
+    def quantiles(self, x: FloatArray, deviations: FloatArray) -> FloatArray:
+        """Values that an evaluation at a point stays below, one row for each of so many standard deviations.
+
+        The noise counts as well, and values below the least known one are possible.
+
+        >>> x = np.array([[0.1], [0.5], [0.9]])
+        >>> model = condition(first_parameters(1), x, np.array([2.0, 1.0, 3.0]))
+        >>> low, high = model.quantiles(np.array([[0.5]]), np.array([-1.6, 1.6]))[:, 0]
+        >>> bool(low < 1.0 < high)
+        True
+        """
+        mean, sd = self.predict(x)
+        sd = np.sqrt(sd**2 + noise_of(self.theta))
+        return extended(self.gaps, self.warp, mean + deviations[:, None] * sd)
 
     def warped(self, y: FloatArray) -> FloatArray:
         """The other way: what values are for the model; below the least known one is like that one."""

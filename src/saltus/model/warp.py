@@ -75,3 +75,11 @@ def unwarped(known: Gaps, warp: Warp, z: FloatArray) -> FloatArray:
     with np.errstate(over="ignore"):
         gap = np.minimum(warp.s * np.expm1(t) * known.unit, _LARGEST / 8)
     return np.asarray(2 * np.minimum(known.minimum / 2 + gap, _LARGEST / 4))
+
+
+def extended(known: Gaps, warp: Warp, z: FloatArray) -> FloatArray:
+    """The same without an end: below the least it goes straight on, as steep as it is there."""
+    t = z * warp.sd + warp.mean
+    below = np.maximum(warp.s * np.minimum(t, 0.0), -_LARGEST / 8 / known.unit) * known.unit
+    least = np.maximum(known.minimum / 2 + below, -_LARGEST / 4)
+    return np.where(t < 0.0, 2 * least, unwarped(known, warp, z))

@@ -29,6 +29,7 @@ class UnitCube:
     Attributes:
         low, high: where each coordinate ends; `FARTHEST` away without a bound.
         lattice: the plateaus of the discrete coordinates.
+        order: which of the user's variables each coordinate is.
     """
 
     def __init__(self, encoding: Encoding) -> None:
@@ -38,6 +39,7 @@ class UnitCube:
         free = [i for i, v in enumerate(variables) if not v.fixed]
         self._continuous = [i for i in free if not variables[i].discrete]
         self._discrete = [i for i in free if variables[i].discrete]
+        self.order = self._continuous + self._discrete
         self.N, self.n_continuous = len(free), len(self._continuous)
         floats = [variables[i] for i in self._continuous]
         self._log = np.array([v.log for v in floats], dtype=bool)

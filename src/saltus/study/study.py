@@ -8,7 +8,7 @@ import operator
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from .._checks import check_attempts, check_seed, checked_count, worker_count
-from .._typing import PerVariable
+from .._typing import Params, PerVariable
 from .._version import __version__
 from ..execution.choose import evaluating
 from ..execution.driver import Callback, Driver, Limits
@@ -28,6 +28,8 @@ from ..execution.progress import Progress
 from ..minimize import default_budget, stopping
 from ..optimizer import Optimizer
 from ..result import History, Result
+from ..search import Memory
+from ..search.learnt import Expected, Learnt, Share
 from ..search.settings import DEFAULT_STRATEGY
 from ..space import Space
 from .database import Database
@@ -357,6 +359,41 @@ class Study:
             parts = database.trials(), database.snapshots(), database.sessions()
             return summarise(self.head, *parts, running=is_held(self.path))
 
+    def sensitivity(self, *, everywhere: bool = False) -> dict[str, Share] | None:
+        """Which variables matter around the best point, from the record; as `Optimizer.sensitivity`.
+
+        >>> import tempfile
+        >>> from saltus import Float, Int, Space
+        >>> space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
+        >>> study = Study.create(tempfile.mkdtemp() + "/bowl.db", space, seed=1)
+        >>> study.sensitivity() is None  # nothing is known yet
+        True
+        >>> result = study.optimize(lambda p: (p["x"] - 1) ** 2 + (p["k"] - 7) ** 2, budget=60)
+        >>> [*study.sensitivity()]
+        ['k', 'x']
+        """
+        return self._learnt().sensitivity(everywhere=everywhere)
+
+    def predict(self, points: Sequence[Params]) -> list[Expected]:
+        """What evaluations at points would give, with error bars, from the record; as `Optimizer.predict`.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> result = study.optimize(lambda p: (p["teeth"] - 37) ** 2, budget=10)
+        >>> (expected,) = study.predict([{"teeth": 40}])
+        >>> expected.low < 9 < expected.high
+        True
+        """
+        return self._learnt().predict(points)
+
+    def _learnt(self) -> Learnt:
+        memory = Memory(len(self.space))
+        with self._reading() as database, self._readable():
+            optimizer = Optimizer.restore(json.loads(database.state()[2]), self.space)
+            remember(memory, (t for t in database.trials() if t.evaluated), self.head.direction)
+        return optimizer.learnt(memory, maximize=self.maximize)
+
     def _reading(self) -> closing[Database]:
         return closing(Database(self.path, write=False))
 
@@ -367,12 +404,18 @@ class Study:
             yield database, self._optimizer(database)
 
     def _optimizer(self, database: Database) -> Optimizer:
-        try:
+        with self._readable():
             optimizer = Optimizer.restore(json.loads(database.state()[2]), self.space)
             # the state is without its memory: points are in the record already
             told = (t for t in database.trials() if t.generation < optimizer.generation)
             remember(optimizer.memory, told, self.head.direction)
-            return optimizer
+        return optimizer
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """A record that makes no sense is a RecordError."""
+        try:
+            yield
         except StudyError:
             raise
         except Exception as error:  # whatever a foreign file may hold
