@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from saltus import Float, Space, Study
 from saltus.cli import main
+from saltus.study import RecordError
 
 from .command_line import saltus
 
@@ -19,6 +21,39 @@ def test_json_for_scripts(study: Path) -> None:
     assert data["evaluations"] == 40
     assert data["best"]["params"]["k"] == 4
     assert data == json.loads(saltus("show", study, "--json").stdout)
+    assert set(data["sensitivity"]["k"]) == {"share", "low", "high", "alone"}
+
+
+def test_what_matters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not before there are enough evaluations, nor if the optimizer's state is one of another version."""
+    names = [f"v{i}" for i in range(12)]
+    space = Space({"thickness\x1b": Float(0, 5), **{name: Float(0, 1) for name in names}})
+    study = Study.create(tmp_path / "plate.db", space, seed=1)
+    for budget in (10, 40):
+        study.optimize(lambda p: (p["thickness\x1b"] - 2) ** 2 + 0.3 * p["v1"], budget=budget)
+        assert main(["show", str(study.path), "--json"]) == 0
+        shares = json.loads(capsys.readouterr().out)["sensitivity"]
+        assert main(["show", str(study.path)]) == 0
+        text = capsys.readouterr().out
+        assert ("matters: share in the differences around the best point" in text) == (budget == 40)
+        assert (shares is None) == (budget == 10)
+    share = shares["thickness\x1b"]
+    assert next(iter(shares)) == "thickness\x1b"
+    line = f"thickness\ufffd{share['share']:>6.0%}   ({share['low']:.0%} to {share['high']:.0%})"
+    assert line in text
+    assert "and 3 variables that matter less" in text
+    assert main(["report", str(study.path)]) == 0
+    assert "<h2>What matters</h2>" in (tmp_path / "plate.html").read_text()
+    capsys.readouterr()
+
+    def unreadable(self: Study) -> None:
+        raise RecordError("the optimizer's state cannot be read")
+
+    monkeypatch.setattr(Study, "sensitivity", unreadable)
+    assert main(["show", str(study.path)]) == 0
+    assert "matters" not in capsys.readouterr().out
 
 
 def test_constraints_have_their_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from saltus import Bool, Float, Int, Ordinal, Space
+from saltus import Bool, Float, Int, Ordinal, Share, Space
 from saltus.report import render
 from saltus.study.summary import Summary
 from saltus.study.trial import Session, Snapshot, Trial
@@ -137,9 +137,19 @@ def summed_up(trials: list[Trial], snapshots: Sequence[Snapshot] = (), **other: 
     return Summary(**(defaults | other))
 
 
+SHARES = {
+    "learning rate": Share(0.724, 0.65, 0.804, 0.6),
+    "momentum": Share(0.2, 0.12, 0.31, 0.2),
+    "layers": Share(0.15, 0.05, 0.22, 0.02),
+    "width": Share(0.02, 0.01, 0.04, 0.0),
+    "dropout": Share(0.0004, 0.0, 0.001, 0.0),
+    "batch": Share(0.0, 0.0, 0.06, 0.0),
+}
+
+
 def sample() -> str:
     trials, snapshots = recorded()
-    return render(summed_up(trials, snapshots), iter(trials), iter(snapshots), now=NOW)
+    return render(summed_up(trials, snapshots), iter(trials), iter(snapshots), SHARES, now=NOW)
 
 
 class Structure(HTMLParser):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from saltus import Bool, Float, Space
+from saltus import Bool, Float, Share, Space
 from saltus.report import render
 from saltus.study.trial import Snapshot, Trial
 
@@ -28,9 +28,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     few = [Trial(i, 0, params, "done", value=-(10.0**i), seconds=1.0) for i in range(5)]
     few.append(Trial(5, 0, params, "failed", reason="word" * 200, stderr="long" * 2000 + HOSTILE))
     shots = [Snapshot(i, 2 * i, 0, (0.5,) * 14, (0.1 / (i + 1),) * 14) for i in range(3)]
+    shares = dict.fromkeys(hostile.keys, Share(1.0, 0.0, 1.0, 1.0))
     texts = {
         "usual": sample(),
-        "hostile": render(summed_up(few, shots, space=hostile, name="n" * 300), few, shots, now=NOW),
+        "hostile": render(summed_up(few, shots, space=hostile, name="n" * 300), few, shots, shares, now=NOW),
         "empty": render(summed_up([], sessions=[]), [], [], now=NOW),
     }
     for name, content in texts.items():
@@ -49,7 +50,7 @@ MEASURE = """() => [...document.querySelectorAll('svg')].filter(s => s.checkVisi
 
 
 def test_in_a_browser(pages: dict[str, Path]) -> None:
-    shown = {"usual": 6 + 3, "hostile": 14 + 3, "empty": 0}
+    shown = {"usual": 6 + 4, "hostile": 14 + 4, "empty": 0}
     schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     with open_browser() as browser:
         for name, page in pages.items():

@@ -13,12 +13,43 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltus import Bool, Float, Int, Ordinal, Space
+from saltus import Bool, Float, Int, Ordinal, Share, Space
 from saltus.report import render
 from saltus.report.words import number
 from saltus.study.trial import Session, Snapshot, Trial
 
-from .samples import HOSTILE, NOW, checked, recorded, summed_up
+from .samples import HOSTILE, NOW, SHARES, checked, recorded, summed_up
+
+
+def test_what_matters_in_words_and_bars() -> None:
+    trials, snapshots = recorded()
+    summary = summed_up(trials, snapshots)
+    page = render(summary, trials, snapshots, SHARES, now=NOW)
+    words = checked(page).text
+    assert "<h2>What matters</h2>" in page
+    assert (
+        "Around the best point, 72 % of the differences in value have to do with learning rate "
+        "(probably 65 % to 80 %). There, hardly anything depends on width, dropout."
+    ) in words
+    assert page.count('<rect class="share"') == page.count('<rect class="alone"') == 2 * 6
+    assert page.count('<path class="whisker"') == 2
+    assert "within a quarter of each range" in words
+    for none in (None, {}, {"alone": Share(1.0, 1.0, 1.0, 1.0)}):  # nothing to be said
+        assert render(summary, trials, snapshots, none, now=NOW) == render(
+            summary, trials, snapshots, now=NOW
+        )
+
+
+def test_of_many_variables_those_that_matter_most_are_drawn() -> None:
+    trials, snapshots = recorded()
+    many = {f"v{i}": Share(1 / (i + 1), 0.0, 0.01 if i else 1.0, 0.0) for i in range(30)}
+    page = render(summed_up(trials, snapshots), trials, snapshots, many, now=NOW)
+    words = checked(page).text
+    assert "The first 20 of 30 variables." in words
+    assert "hardly anything depends on v1, v2, v3, v4, v5, v6, v7, v8 and 21 more." in words
+    assert page.count('<rect class="share"') == 2 * 20
+    foreign = {HOSTILE: Share(1.0, 0.0, 1.0, 1.0), HOSTILE * 90: Share(0.0, 0.0, 0.0, 0.0)}
+    checked(render(summed_up(trials, snapshots), trials, snapshots, foreign, now=NOW))
 
 
 def test_the_whole_page() -> None:

@@ -43,7 +43,7 @@ def opened(study: Path, db: Path | None) -> Study:
 
 
 def what_matters(study: Study) -> dict[str, Share] | None:
-    """Which variables matter; None if nothing can be said, also since a part of the record is damaged."""
+    """Which variables matter; None if nothing can be said, nor the optimizer's state be read."""
     with suppress(RecordError):
         return study.sensitivity()
     return None

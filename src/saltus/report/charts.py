@@ -2,8 +2,9 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ..search.learnt import Share
 from ..space import Space
 from ..space.variables import Bool, Variable
 from ..study.summary import Summary
@@ -11,11 +12,13 @@ from ..study.trial import Snapshot
 from .axis import Axis, Kind, Tick, axis, fitting
 from .digest import Digest
 from .plot import NARROW, SMALL, Plot, Point, Size
-from .words import clipped, coordinate, count, duration, number, number_or_text, parameter
+from .words import clipped, coordinate, count, duration, number, number_or_text, parameter, percent
 
 MOST_LINES_WITH_NAMES = 8
+MOST_BARS = 20
 MOST_PLATEAUS = 25
 _MOST_RINGS = 120
+_BAR, _BAR_ROOM, _BAR_MARGIN = 16.0, 28.0, 46.0  # thickness, with the room around it, and of all of them
 _RIGHT = 12.0  # room on the right, where no names stand
 _DOTS_ON_PAGE, _DOTS_IN_CHART = 24_000, 700  # of variables, together and each
 _STEPS_ON_PAGE = 4_000
@@ -59,6 +62,30 @@ def convergence(digest: Digest, y: Axis, size: Size) -> str:
         *(plot.ring(x, t.value or 0.0, "hidden", f"trial {t.id}: {number(t.value)}") for x, t in rings),
         note,
         y_label="value" + _scale_name(y.kind),
+    )
+
+
+def shares(all_of_them: Mapping[str, Share], size: Size) -> str:
+    """A bar for each variable that matters most: its share, what it does alone, and the error bar."""
+    shown = list(all_of_them.items())[:MOST_BARS]
+    names = [clipped(name, 14 if size is NARROW else 32) for name, _ in shown]
+    left = max(40.0, 14 + size.character * max(map(len, names)))
+    high = _BAR_ROOM * len(shown) + _BAR_MARGIN
+    ticks = [Tick(k / 100, f"{k} %") for k in range(0, 101, 50 if size is NARROW else 25)]
+    plot = Plot(size._replace(height=high, top=4), axis(0, 1), axis(0, len(shown)), ticks, [], left, 62)
+    marks, heights = [], [len(shown) - k - 0.5 for k in range(len(shown))]
+    for (name, share), short, y in zip(shown, names, heights, strict=True):
+        words = f"{clipped(name, 60)}: {percent(share.share)}, {percent(share.alone)} by itself"
+        marks.append(plot.bar(share.share, y, _BAR, "share", words))
+        marks.append(plot.bar(share.alone, y, _BAR, "alone", words))
+        marks.append(plot.beside(y, short, percent(share.share)))
+    first, share = shown[0]
+    return plot.svg(
+        f"What matters: {clipped(first, 60)} most, {percent(share.share)} of the differences",
+        plot.uprights(tick.value for tick in ticks),
+        *marks,
+        plot.whiskers((s.low, s.high, y) for (_, s), y in zip(shown, heights, strict=True)),
+        x_label="share in the differences around the best point",
     )
 
 

@@ -2,11 +2,12 @@
 
 import statistics
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from string import Template
 
 from .._version import __version__
+from ..search.learnt import Share
 from ..study.summary import Summary
 from ..study.trial import Snapshot, Trial
 from . import charts
@@ -17,14 +18,25 @@ from .plot import NARROW
 from .words import NOTHING, clipped, count, date, domain, duration, listed, number, parameter, percent, text
 
 MOST_VARIABLES = 60
+HARDLY = 0.05  # of the differences, at most: such a variable hardly matters
+MOST_IDLE = 8
 
 
 def render(
-    summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapshot], *, now: float | None = None
+    summary: Summary,
+    trials: Iterable[Trial],
+    snapshots: Iterable[Snapshot],
+    shares: Mapping[str, Share] | None = None,
+    *,
+    now: float | None = None,
 ) -> str:
-    """The page as text, to be written as UTF-8; `trials` and `snapshots` in their order, each read once.
+    """The page as text, to be written as UTF-8.
 
-    `now` is the date on the page, in seconds since 1970.
+    Args:
+        summary: the state of the study.
+        trials, snapshots: all of them in their order, each read once.
+        shares: which variables matter (`Study.sensitivity`); None if nothing can be said.
+        now: the date on the page, in seconds since 1970.
     """
     digest = gather(summary, trials, snapshots)
     shown = range(min(len(summary.space), MOST_VARIABLES))
@@ -32,6 +44,7 @@ def render(
         _header(summary, digest),
         "<main>",
         section("Best point", _best_point(summary)),
+        *([section("What matters", _what_matters(shares))] if shares and len(shares) > 1 else []),
         section("Convergence", _convergence(summary, digest)),
         section("Path of each variable", _paths(summary, digest, shown)),
         section("Standard deviations", _deviations(summary, digest, shown)),
@@ -109,6 +122,32 @@ def _best_point(summary: Summary) -> str:
         head = ["constraint", "value", "state (at most 0)"]
         tables.append(table("Constraints of the best point", head, constraints, numeric=[1]))
     return paragraph(intro) + '\n<div class="beside">\n' + "\n".join(tables) + "\n</div>"
+
+
+def _what_matters(shares: Mapping[str, Share]) -> str:
+    (first, most), *others = shares.items()
+    sure = f"{percent(most.low)} to {percent(most.high)}"
+    words = f"Around the best point, {percent(most.share)} of the differences in value "
+    words += f"have to do with {clipped(first, 80)} (probably {sure})."
+    idle = [clipped(name, 40) for name, share in others if share.high < HARDLY]
+    if idle:
+        listed = ", ".join(idle[:MOST_IDLE]) + (
+            f" and {len(idle) - MOST_IDLE} more" * (len(idle) > MOST_IDLE)
+        )
+        words += f" There, hardly anything depends on {listed}."
+    signs = key(
+        ("alone", "by itself", True),
+        ("share", "together with other variables", len(shares) > 1),
+        ("whisker", "how sure that is: nine times in ten within", True),
+    )
+    caption = (
+        "By a model of all evaluations, within a quarter of each range around the best point. "
+        "Where variables act together, both get the share, so all of them may add up to more than 100 %. "
+        "If values span many orders of magnitude, factors are compared instead of differences."
+    )
+    if len(shares) > charts.MOST_BARS:
+        caption = f"The first {charts.MOST_BARS} of {len(shares)} variables. {caption}"
+    return paragraph(words) + figure(lambda size: charts.shares(shares, size), signs, caption)
 
 
 def _convergence(summary: Summary, digest: Digest) -> str:

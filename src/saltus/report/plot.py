@@ -94,6 +94,36 @@ class Plot(NamedTuple):
         ends = f"{self.size.top:g}V{_short(self.bottom)}"
         return _path("restart", (f"M{_short(self.across(x))} {ends}" for x in xs))
 
+    def uprights(self, xs: Iterable[float]) -> str:
+        """Lines of the grid from top to bottom."""
+        ends = f"{self.size.top:g}V{_short(self.bottom)}"
+        return _path("grid", (f"M{_short(self.across(x))} {ends}" for x in xs))
+
+    def bar(self, end: float, y: float, thickness: float, kind: str, title: str = "") -> str:
+        """A bar from 0 to its end, lying at a height."""
+        left, right = self.across(0), self.across(end)
+        place = f'x="{_short(left)}" y="{_short(self.down(y) - thickness / 2)}"'
+        size = f'width="{_short(right - left)}" height="{_short(thickness)}"'
+        return f'<rect class="{kind}" {place} {size}><title>{text(title)}</title></rect>'
+
+    def whiskers(self, bars: Iterable[tuple[float, float, float]]) -> str:
+        """Error bars as (low, high, y), one shape for all; a margin sets them off from what is below."""
+        places = ((self.across(low), self.across(high), self.down(y)) for low, high, y in bars)
+        steps = [
+            f"M{_short(a)} {_short(down - 4)}v8M{_short(a)} {_short(down)}H{_short(b)}m0-4v8"
+            for a, b, down in places
+        ]
+        return _path("halo", steps) + _path("whisker", steps)
+
+    def beside(self, y: float, left: str, right: str) -> str:
+        """Words at a height, on both sides of the plotting area."""
+        down = _short(self.down(y) + 4)
+        ends = _short(self.left - 8), _short(self.size.width - 2)
+        return "".join(
+            f'<text class="{kind}" x="{x}" y="{down}">{text(words)}</text>'
+            for kind, x, words in zip(("name end", "note end"), ends, (left, right), strict=True)
+        )
+
     def feet(self, xs: Iterable[float]) -> str:
         """Short ticks upwards from the lower edge."""
         return _path("foot", (f"M{_short(self.across(x))} {_short(self.bottom)}v-7" for x in xs))
