@@ -30,7 +30,7 @@ def test_what_matters(
     """Not before there are enough evaluations, nor if the optimizer's state is one of another version."""
     names = [f"v{i}" for i in range(12)]
     space = Space({"thickness\x1b": Float(0, 5), **{name: Float(0, 1) for name in names}})
-    study = Study.create(tmp_path / "plate.db", space, seed=1)
+    study = Study.create(tmp_path / "plate.db", space, strategy="dx-nes-ici", seed=1)
     for budget in (10, 40):
         study.optimize(lambda p: (p["thickness\x1b"] - 2) ** 2 + 0.3 * p["v1"], budget=budget)
         assert main(["show", str(study.path), "--json"]) == 0

@@ -158,7 +158,8 @@ def test_it_does_not_disturb_the_search() -> None:
 
 
 def test_what_is_told_in_the_middle_of_a_batch_counts() -> None:
-    optimizer = Optimizer(Space({"x": Float(0, 1), "y": Float(0, 1)}), seed=1, population=40)
+    space = Space({"x": Float(0, 1), "y": Float(0, 1)})
+    optimizer = Optimizer(space, strategy="dx-nes-ici", seed=1, population=40)
     candidates = optimizer.ask()
     for candidate in candidates[:20]:
         optimizer.tell(candidate, (candidate.params["x"] - 0.4) ** 2)
@@ -166,7 +167,7 @@ def test_what_is_told_in_the_middle_of_a_batch_counts() -> None:
     shares = optimizer.sensitivity()
     assert shares is not None
     assert next(iter(shares)) == "x"
-    again = Optimizer(optimizer.space, seed=1, population=40)
+    again = Optimizer(space, strategy="dx-nes-ici", seed=1, population=40)
     mixed = again.ask()[:20]
     again.tell(mixed[::-1], [(c.params["x"] - 0.4) ** 2 for c in mixed[::-1]])
     assert again.sensitivity() == shares  # whatever the order of telling
@@ -202,7 +203,7 @@ def test_the_same_point_over_and_over() -> None:
 def test_failures_and_constraints() -> None:
     """What has failed counts nothing; what violates something counts by its value."""
     space = Space({"x": Float(0, 1), "y": Float(0, 1)})
-    optimizer = Optimizer(space, seed=1, population=60)
+    optimizer = Optimizer(space, strategy="dx-nes-ici", seed=1, population=60)
     candidates = optimizer.ask()
     outcomes = []
     for i, c in enumerate(candidates):
