@@ -222,7 +222,7 @@ def nomad(task: ConstrainedTask, rng: np.random.Generator) -> None:
             raise Enough
 
 
-PEERS: dict[str, Solver] = {"pycma AL": augmented_lagrangian, "NOMAD": nomad, "COBYQA": cobyqa}
+PEERS: dict[str, Solver] = {"pycma-AL": augmented_lagrangian, "NOMAD": nomad, "COBYQA": cobyqa}
 METHODS = ["saltus", "saltus-es", *PEERS]
 
 

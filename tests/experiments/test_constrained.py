@@ -26,7 +26,7 @@ from experiments.constrained import (
 from experiments.solvers import Enough
 
 
-@pytest.mark.parametrize("method", ["saltus-es", "saltus", "pycma AL", "COBYQA"])
+@pytest.mark.parametrize("method", ["saltus-es", "saltus", "pycma-AL", "COBYQA"])
 def test_a_run_keeps_its_budget_and_is_the_same_again(method: str) -> None:
     key = Key(method, 2, 7, 1, 0)
     run = run_one((key, 10))
