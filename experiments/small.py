@@ -127,7 +127,10 @@ def peers_environment(methods: list[str]) -> Path:
     if not python.exists():
         print(f"making {ENVIRONMENT} for {', '.join(methods)}", file=sys.stderr)
         venv.create(ENVIRONMENT, with_pip=True)
-    wants = [*_COMMON, *(package for method in methods for package in WANTS.get(method, ()))]
+    wants = [
+        *_COMMON,
+        *(package for method in methods for package in WANTS.get(method.partition(", ")[0], ())),
+    ]
     subprocess.run([str(python), "-m", "pip", "install", "--quiet", *wants], check=True)
     return python
 
