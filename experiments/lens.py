@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import binom
 
 from experiments.harness import RESULTS, markdown, publish
 from experiments.lens_rays import LIMITS, merit, space
@@ -26,6 +25,7 @@ from experiments.record import Book
 from experiments.small import guests_run
 from experiments.small_peers import WANTS, solver
 from experiments.solvers import Enough, Task
+from experiments.steps import Run, best_within, fields, interval, parsed
 from saltus import Space
 from saltus._typing import FloatArray
 
@@ -50,24 +50,13 @@ class Key(NamedTuple):
     seed: int
 
 
-class Run(NamedTuple):
-    """Evaluations, each that was better than all before and its spot, in micrometres; seconds in all."""
-
-    evaluations: int
-    seconds: float
-    steps: tuple[tuple[int, float], ...]
-
-
 def _row(key: Key, run: Run) -> list[Any]:
-    steps = " ".join(f"{at}:{value:.6f}" for at, value in run.steps)
-    return [*key, run.evaluations, f"{run.seconds:.2f}", steps]
+    return [*key, *fields(run)]
 
 
 def _parse(row: list[str]) -> tuple[Key, Run]:
-    method, seed, evaluations, seconds, steps = row
-    pairs = [step.split(":") for step in steps.split()]
-    found = tuple((int(at), float(value)) for at, value in pairs)
-    return Key(method, int(seed)), Run(int(evaluations), float(seconds), found)
+    method, seed, *rest = row
+    return Key(method, int(seed)), parsed(*rest)
 
 
 BOOK = Book(["method", "seed", "evaluations", "seconds", "steps"], _row, _parse)
@@ -127,27 +116,6 @@ def run_one(key: Key) -> Run:
     with suppress(Enough):
         solver(method)(task, np.random.default_rng(key.seed))
     return Run(task.evaluations, time.perf_counter() - start, tuple(task.steps))
-
-
-def best_within(run: Run, evaluations: int) -> float:
-    """The smallest spot within so many evaluations; infinite if no lens holds its constraints."""
-    return min((value for at, value in run.steps if at <= evaluations), default=math.inf)
-
-
-def interval(values: list[float], confidence: float = 0.95) -> tuple[float, float, float]:
-    """The median, and the interval of order statistics that covers it with at least this confidence.
-
-    >>> interval([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0])
-    (5.5, 2.0, 9.0)
-    """
-    ordered = sorted(values)
-    count = len(ordered)
-    beyond = 0  # how many may be cut off on each side
-    while 2 * binom.cdf(beyond, count, 0.5) <= 1 - confidence:
-        beyond += 1
-    first = max(beyond - 1, 0)
-    middle = ordered[count // 2] if count % 2 else (ordered[count // 2 - 1] + ordered[count // 2]) / 2
-    return middle, ordered[first], ordered[count - 1 - first]
 
 
 def table(record: dict[Key, Run], methods: list[str], seeds: int) -> str:

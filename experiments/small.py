@@ -114,9 +114,12 @@ def complete(o: argparse.Namespace) -> None:
         guests_run("small", guests, words)
 
 
-def guests_run(module: str, guests: list[str], words: list[str]) -> None:
-    """`python -m experiments.MODULE run --here --methods GUESTS WORDS` in the environment of the peers."""
-    python = peers_environment(guests)
+def guests_run(module: str, guests: list[str], words: list[str], besides: tuple[str, ...] = ()) -> None:
+    """`python -m experiments.MODULE run --here --methods GUESTS WORDS` in the environment of the peers.
+
+    What the peers in `besides` need is there, too.
+    """
+    python = peers_environment([*guests, *besides])
     command = [str(python), "-m", f"experiments.{module}", "run", "--here", "--methods", *guests, *words]
     subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": "src"})
 

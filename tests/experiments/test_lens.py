@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.lens import BOOK, MARKS, Key, LensTask, Run, best_within, interval, run_one, table
+from experiments.lens import BOOK, MARKS, Key, LensTask, run_one, table
 from experiments.lens_rays import STUDY, merit, space
 from experiments.solvers import Enough
+from experiments.steps import Run, best_within, interval
 from saltus import Optimizer
 
 
