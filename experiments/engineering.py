@@ -35,7 +35,18 @@ BUDGETS = {"TPE": SMALL, "NOMAD": SMALL}
 SOFT = ", soft"
 PRICE = 10.0  # of the soft penalty, in units of the best known value
 METHODS = [
-    *("saltus", "saltus-es", "dx-nes-ici", "pycma", "CatCMAwM", "DE", "lq-CMA-ES", "BiteOpt", "NOMAD", "TPE")
+    *(
+        "saltus",
+        "saltus-es",
+        "dx-nes-ici",
+        "pycma",
+        "CatCMAwM",
+        "DE",
+        "lq-CMA-ES, soft",
+        "BiteOpt, soft",
+        "NOMAD",
+        "TPE",
+    )
 ]
 PROBLEMS = {make().name: make() for make in ENGINEERING}
 FILE = RESULTS / "engineering.csv"

@@ -11,7 +11,7 @@ Steps = tuple[tuple[int, float], ...]  # an evaluation that was better than all 
 
 
 class Run(NamedTuple):
-    """How many evaluations, how many seconds in all, and what got better when."""
+    """How many evaluations, how many seconds of a processor, and what got better when."""
 
     evaluations: int
     seconds: float

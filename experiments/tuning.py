@@ -168,12 +168,12 @@ def run_one(key: Key) -> Run:
 
     def score(params: Mapping[str, Any]) -> float:
         nonlocal evaluating
-        begun = time.perf_counter()
+        begun = time.process_time()
         value = known.of(key.problem, params)
-        evaluating += time.perf_counter() - begun
+        evaluating += time.process_time() - begun
         return value
 
-    start = time.perf_counter()
+    start = time.process_time()
     stream = values_of(key.method, PROBLEMS[key.problem], score, key.seed)
     values = list(islice(stream, budget(key.method)))
     steps = [
@@ -181,7 +181,7 @@ def run_one(key: Key) -> Run:
         for at, value in enumerate(values, 1)
         if value < min(values[: at - 1], default=float("inf"))
     ]
-    return Run(len(values), time.perf_counter() - start - evaluating, tuple(steps))
+    return Run(len(values), time.process_time() - start - evaluating, tuple(steps))
 
 
 def ranks(record: dict[Key, Run], methods: list[str], keys: list[tuple[str, int]], mark: int) -> Any:
