@@ -188,8 +188,9 @@ def main() -> None:
     if o.what == "run":
         complete(o)
     record = BOOK.read(o.file)
-    wide = [m for m in o.methods if BUDGETS.get(m, BUDGET) == BUDGET]
-    tables = [table(record, o.methods, o.trials), successes(record, o.methods, o.trials, SMALL)]
+    methods = [m for m in o.methods if any(key.method == m for key in record)]
+    wide = [m for m in methods if BUDGETS.get(m, BUDGET) == BUDGET]
+    tables = [table(record, methods, o.trials), successes(record, methods, o.trials, SMALL)]
     tables.append(successes(record, wide, o.trials, BUDGET))
     if o.what == "show" and o.file == FILE:
         publish("engineering", "\n\n".join(tables))
