@@ -139,7 +139,7 @@ def _optuna(sampler: Callable[[int], Any]) -> Solver:
             if not task.limits:
                 return task.penalised(np.array(x, dtype=float))
             value, constraints = task.examine(task.decode(np.array(x, dtype=float)))
-            for i, g in enumerate(constraints):
+            for i, g in enumerate(constraints if math.isfinite(value) else []):  # a failed trial has none
                 trial.set_constraint(f"g{i}", g)
             return value
 
