@@ -106,13 +106,22 @@ def complete(o: argparse.Namespace) -> None:
     if missing:
         BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
     if guests:
-        python = peers_environment(guests)
-        words = [str(python), "-m", "experiments.small", "run", "--here", "--methods", *guests]
+        words = []
         for name in ("dims", "instances", "functions"):
             words += [f"--{name}", *map(str, getattr(o, name))]
         for name in ("budget", "seeds", "first_seed", "jobs", "file"):
             words += [f"--{name.replace('_', '-')}", str(getattr(o, name))]
-        subprocess.run(words, check=True, env=os.environ | {"PYTHONPATH": "src"})
+        guests_run("small", guests, words)
+
+
+def guests_run(module: str, guests: list[str], words: list[str], besides: tuple[str, ...] = ()) -> None:
+    """`python -m experiments.MODULE run --here --methods GUESTS WORDS` in the environment of the peers.
+
+    What the peers in `besides` need is there, too.
+    """
+    python = peers_environment([*guests, *besides])
+    command = [str(python), "-m", f"experiments.{module}", "run", "--here", "--methods", *guests, *words]
+    subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": "src"})
 
 
 def peers_environment(methods: list[str]) -> Path:
@@ -121,7 +130,10 @@ def peers_environment(methods: list[str]) -> Path:
     if not python.exists():
         print(f"making {ENVIRONMENT} for {', '.join(methods)}", file=sys.stderr)
         venv.create(ENVIRONMENT, with_pip=True)
-    wants = [*_COMMON, *(package for method in methods for package in WANTS[method])]
+    wants = [
+        *_COMMON,
+        *(package for method in methods for package in WANTS.get(method.partition(", ")[0], ())),
+    ]
     subprocess.run([str(python), "-m", "pip", "install", "--quiet", *wants], check=True)
     return python
 

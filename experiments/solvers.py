@@ -6,6 +6,7 @@ function and box, without any tuning; where a peer asks for a first step, it get
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,11 +17,13 @@ import numpy as np
 from cmaes import CatCMAwM, CMAwM
 from scipy.optimize import Bounds, differential_evolution
 
-from saltus import Optimizer, Space
+from saltus import Optimizer, Outcome, Space
 from saltus._typing import FloatArray
+from saltus.order import Failure
 from saltus.space.variables import Variable
 
 FIRST_STEP = 0.2  # of each range
+AT_A_TIME = " at a time"  # "saltus, 4 at a time": for so many workers
 
 
 class Enough(Exception):
@@ -44,7 +47,12 @@ class Task:
             [len(g) - 1.0 if g else v.range()[1] for v, g in zip(space.variables, self.grids, strict=True)]
         )
         self.evaluations_left: int | None = None  # for solvers that have to be told before
+        self.limits = 0  # how many constraints `examine` gives
         self._as_they_are = all(grid == list(range(len(grid))) for grid in self.grids)
+
+    def examine(self, x: FloatArray) -> tuple[float, list[float]]:
+        """Value and constraints of a point, above 0 violated; for tasks that have some. NaN: failed."""
+        raise NotImplementedError
 
     def measure(self, x: FloatArray) -> tuple[float, float]:
         """Value and violation of a point; raises Enough when there is nothing left to do."""
@@ -72,19 +80,30 @@ def _values(variable: Variable) -> list[float]:
     return [float(v) for v in grid]
 
 
-def saltus(strategy: str) -> Callable[[Task, np.random.Generator], None]:
-    """One of our strategies, with its own restarts, as in `minimize`; or "saltus-es without ..."."""
-    name, _, left_out = strategy.partition(" without ")
+def saltus(name: str) -> Callable[[Task, np.random.Generator], None]:
+    """One of our strategies, also "saltus, 4 at a time", "saltus without scan"; constraints by name."""
+    whole, _, left_out = name.partition(" without ")
+    strategy, _, number = whole.removesuffix(AT_A_TIME).partition(", ")
+    options: dict[str, Any] = {"batch": int(number or 1), "without": [left_out] if left_out else []}
 
     def solve(task: Task, rng: np.random.Generator) -> None:
-        without = [left_out] if left_out else []
-        optimizer = Optimizer(task.space, strategy=name, seed=rng, auto_restart=True, without=without)
+        optimizer = Optimizer(task.space, strategy=strategy, seed=rng, auto_restart=True, **options)
         while True:  # until the task has had enough, and raises
             candidates = optimizer.ask()
-            measured = [task.measure(c.params) for c in candidates]
-            optimizer.tell(candidates, [v for v, _ in measured], [w for _, w in measured])
+            if task.limits:
+                outcomes = [_outcome(*task.examine(c.params)) for c in candidates]
+                optimizer.tell(candidates, outcomes)
+            else:
+                optimizer.tell(candidates, [task.measure(c.params)[0] for c in candidates])
 
     return solve
+
+
+def _outcome(value: float, constraints: list[float]) -> Outcome:
+    failed = not math.isfinite(value)
+    return Outcome(
+        value, {f"g{i}": g for i, g in enumerate(constraints, 1)}, Failure.VALUE if failed else None
+    )
 
 
 def cma_options(
@@ -236,5 +255,5 @@ MORE_PEERS = {**PEERS, "TPE": tpe}
 
 
 def by_name(name: str) -> Callable[[Task, np.random.Generator], None]:
-    """A peer, or one of our strategies."""
+    """A peer, or one of our strategies by its own name."""
     return MORE_PEERS[name] if name in MORE_PEERS else saltus(name)

@@ -82,10 +82,17 @@ def _fitted(t: FloatArray, rise: FloatArray) -> tuple[FloatArray, FloatArray]:
     first[:n] = 0.0
     system = np.concatenate((features * weights[:, None], first))
     right = np.concatenate((rise * weights, np.zeros(len(first))))
-    coefficients = np.asarray(np.linalg.lstsq(system, right, rcond=None)[0], dtype=np.float64)
+    coefficients = _least_squares(system, right)
     hessian = np.zeros((n, n))
     hessian[i, j] = hessian[j, i] = coefficients[n:]
     return coefficients[:n], hessian
+
+
+def _least_squares(system: FloatArray, right: FloatArray) -> FloatArray:
+    """By an orthogonal factorisation, which cannot fail; singular values now and then do."""
+    from scipy.linalg import lstsq
+
+    return np.asarray(lstsq(system, right, lapack_driver="gelsy", check_finite=False)[0], dtype=np.float64)
 
 
 def limited_step(
@@ -187,7 +194,7 @@ def _several(t: FloatArray, rise: FloatArray) -> _Quadratics:
     first = FLAT * np.eye(features.shape[1])[n + 1 :]
     system = np.concatenate((features * weights[:, None], first))
     right = np.concatenate((rise * weights[:, None], np.zeros((len(first), m))))
-    coefficients = np.asarray(np.linalg.lstsq(system, right, rcond=None)[0], dtype=np.float64)
+    coefficients = _least_squares(system, right)
     hessians = np.zeros((m, n, n))
     hessians[:, i, j] = hessians[:, j, i] = coefficients[n + 1 :].T
     return _Quadratics(coefficients[0], coefficients[1 : n + 1].T, hessians)
