@@ -589,6 +589,11 @@ def test_what_is_left_out_is_saved_with_the_state_and_changes_the_search(name: s
         rough = abs(p["b"]) if name == "deep" else 0.0
         return float(50 * t**2 + p["b"] ** 2 + 0.5 * np.cos(3 * p["b"]) + (p["k"] - 7) ** 2 + rough)
 
+    def told(candidates: list[Candidate]) -> tuple[list[float], list[float]]:
+        """Values, and for the models of what is violated some violations."""
+        limit = 1.0 if name == "limits" else math.inf
+        return [fun(c.params) for c in candidates], [max(0.0, c.params["a"] - limit) for c in candidates]
+
     space = Space({"a": Float(-5, 5), "b": Float(-5, 5), "k": Int(0, 20)})
 
     def points(**options: Any) -> list[Any]:
@@ -596,7 +601,7 @@ def test_what_is_left_out_is_saved_with_the_state_and_changes_the_search(name: s
         seen: list[Any] = []
         while optimizer.evaluations < (150 if of_the_model else 2500):
             candidates = optimizer.ask()
-            optimizer.tell(candidates, [fun(c.params) for c in candidates])
+            optimizer.tell(candidates, *told(candidates))
             seen += [c.params for c in candidates]
         assert optimizer.state()["without"] == sorted(options.get("without", ()))
         return seen
@@ -608,7 +613,7 @@ def test_what_is_left_out_is_saved_with_the_state_and_changes_the_search(name: s
     for _ in range(40):
         for each in (optimizer, restored):
             candidates = each.ask()
-            each.tell(candidates, [fun(c.params) for c in candidates])
+            each.tell(candidates, *told(candidates))
     assert restored.state() == optimizer.state()
 
 
