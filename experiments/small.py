@@ -1,7 +1,7 @@
 """Small budgets on bbob-mixint, 3 to 100 evaluations for each variable: ours and the peers.
 
     python -m experiments.small run --dims 5 10 20 --instances 4 5 6 --seeds 3
-    python -m experiments.small show ...        the share of targets hit at each budget, a table for each D
+    python -m experiments.small show ...        shares of targets hit at each budget, with intervals
     python -m experiments.small plot ...        the same as curves
     python -m experiments.small functions ...   function by function, at one budget (--at)
 
@@ -32,6 +32,7 @@ from experiments.solvers import Enough, saltus
 
 FILE = RESULTS / "small.csv"
 ENVIRONMENT = Path("out/peers-env")
+RESAMPLES = 2000  # for an interval
 BUDGETS = (3, 5, 10, 20, 30, 50, 100)  # evaluations for each variable
 METHODS = ["saltus", "saltus-es", *SMALL_PEERS]
 FEW_FUNCTIONS = [1, 3, 6, 8, 10, 12, 13, 15, 17, 20, 21, 24]  # for peers whose points cost seconds
@@ -173,6 +174,38 @@ def table(record: dict[Key, Run], o: argparse.Namespace, D: int) -> str:
     return markdown(header, rows)
 
 
+def ratios(record: dict[Key, Run], o: argparse.Namespace, D: int) -> str:
+    """Our share over that of each other method, on the problems that it was run on, with 95% intervals.
+
+    Problems are drawn again and again, with all their seeds: so much would the ratio differ on other functions
+    and instances of this kind.
+    """
+    budgets = [b for b in BUDGETS if 5 <= b <= o.budget]
+    mine = runs_of(record, o, o.methods[0], D)
+    rows = []
+    for method in o.methods[1:]:
+        runs = runs_of(record, o, method, D)
+        pairs: dict[tuple[int, int], list[tuple[Run, Run]]] = {}
+        for key, other in runs.items():
+            if (own := key._replace(method=o.methods[0])) in mine:
+                pairs.setdefault((key.function, key.instance), []).append((mine[own], other))
+        if not pairs:
+            continue
+        most = min((r.budget for r in runs.values() if len(r.hits) < len(TARGETS)), default=o.budget)
+        cells = [_ratio(list(pairs.values()), D, b) if b <= most else "" for b in budgets]
+        rows.append([f"{o.methods[0]} / {method} ({len(pairs)} problems)", *cells])
+    return markdown([f"D = {D}", *(f"{b} D" for b in budgets)], rows)
+
+
+def _ratio(problems: list[list[tuple[Run, Run]]], D: int, budget: int) -> str:
+    shares = np.array([[share([pair[i] for pair in pairs], D, budget) for i in (0, 1)] for pairs in problems])
+    drawn = np.random.default_rng(1).integers(0, len(shares), (RESAMPLES, len(shares)))
+    sums = shares[drawn].sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = np.nanquantile(sums[:, 0] / sums[:, 1], [0.025, 0.975], method="nearest")
+        return f"{shares[:, 0].sum() / shares[:, 1].sum():.2f} ({low:.2f} to {high:.2f})"
+
+
 def functions(record: dict[Key, Run], o: argparse.Namespace) -> str:
     """The share of targets by function, at one budget."""
     rows = []
@@ -230,7 +263,7 @@ def main() -> None:
     elif o.what == "functions":
         print(functions(record, o))
     else:
-        text = "\n\n".join(table(record, o, D) for D in o.dims)
+        text = "\n\n".join(show(record, o, D) for D in o.dims for show in (table, ratios))
         if o.file == FILE:
             publish("small", text)
         else:

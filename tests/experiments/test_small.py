@@ -10,7 +10,7 @@ import pytest
 
 from experiments import small
 from experiments.coco import TARGETS, CocoTask, Key, optimum, problem
-from experiments.small import BOOK, Run, read, run_one, share, table
+from experiments.small import BOOK, Run, ratios, read, run_one, share, table
 from experiments.small_peers import SMALL_PEERS, WANTS, _Ended
 from experiments.solvers import Enough
 
@@ -58,6 +58,12 @@ def test_a_record_comes_back_and_makes_a_table(tmp_path: Path) -> None:
     assert "| saltus-es | 0.020 |" in text
     assert "SMAC (1 of 2 runs)" in text
     assert "... saltus-es on these" in text
+    few = ratios(record, o, 5)
+    assert "| saltus-es / SMAC (1 problems) | 1.00 (1.00 to 1.00) | 1.00 (1.00 to 1.00) |" in few
+    record[keys[1]._replace(method="SMAC")] = Run(10, (30, 60), 1.5)
+    assert "| saltus-es / SMAC (2 problems) | 2.00 (1.00 to inf) | 1.33 (1.00 to 2.00) |" in ratios(
+        record, o, 5
+    )
 
 
 def test_a_solver_in_another_language_gets_worse_values_at_the_end() -> None:
