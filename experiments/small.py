@@ -177,7 +177,7 @@ def table(record: dict[Key, Run], o: argparse.Namespace, D: int) -> str:
 def ratios(record: dict[Key, Run], o: argparse.Namespace, D: int) -> str:
     """Our share over that of each other method, on the problems that it was run on, with 95% intervals.
 
-    Problems are drawn again and again, with all their seeds: so much would the ratio differ on other functions
+    Problems are drawn again and again, with all their seeds: so much would it differ on other functions
     and instances of this kind.
     """
     budgets = [b for b in BUDGETS if 5 <= b <= o.budget]
