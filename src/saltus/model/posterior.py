@@ -8,6 +8,7 @@ points do not say much.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,8 @@ from .._typing import FloatArray
 from .kernel import Kernel, differentiable
 from .warp import Gaps, logarithms
 
-OTHERS = 4  # parameters besides the length scales
+OTHERS = 4  # parameters besides the length scales, ...
+QUADRATIC, WARP = -3, -1  # ... and where two of them are
 LENGTH = 0.5  # of a range: the usual length scale of one or two variables; of more, with the root of how many
 LEAST_WARP = 7.0  # how far log s may be below its mean: values that are all equal would have it lower yet
 JITTER = 1e-8  # is added to the variance of noise, so that repeated points do no harm
@@ -100,11 +102,15 @@ def negative_log_posterior(theta: FloatArray, x: FloatArray, known: Gaps) -> tup
     return value + 0.5 * float(off @ off), gradient + off / about.sd
 
 
-def likeliest(theta: FloatArray, x: FloatArray, known: Gaps, iterations: int) -> FloatArray:
-    """The parameters that L-BFGS gets to from these."""
+def likeliest(
+    theta: FloatArray, x: FloatArray, known: Gaps, iterations: int, held: Mapping[int, float] | None = None
+) -> FloatArray:
+    """The parameters that L-BFGS gets to from these; some may be held at a value."""
     from scipy.optimize import minimize
 
     about = prior(x.shape[1])
+    for place, value in (held or {}).items():
+        about.low[place] = about.high[place] = value
     found = minimize(
         negative_log_posterior,
         np.clip(theta, about.low, about.high),

@@ -10,6 +10,7 @@ values z, zero in the mean with standard deviation 1; `Fitted.values` turns them
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -127,9 +128,13 @@ class Fitted(NamedTuple):
 
 
 def fit(
-    x: FloatArray, y: FloatArray, theta: FloatArray | None = None, iterations: int | None = None
+    x: FloatArray,
+    y: FloatArray,
+    theta: FloatArray | None = None,
+    iterations: int | None = None,
+    held: Mapping[int, float] | None = None,
 ) -> FloatArray:
-    """The likeliest parameters, from others or from scratch.
+    """The likeliest parameters, from others or from scratch; some may be held at a value.
 
     >>> rng = np.random.default_rng(1)
     >>> x = rng.random((30, 2))
@@ -144,7 +149,7 @@ def fit(
         return begin
     if iterations is None:
         iterations = FIRST_ITERATIONS if theta is None else ITERATIONS
-    return likeliest(begin, x, known, iterations)
+    return likeliest(begin, x, known, iterations, held)
 
 
 def condition(theta: FloatArray, x: FloatArray, y: FloatArray) -> Fitted:

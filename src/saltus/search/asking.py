@@ -25,6 +25,7 @@ from .integer_sweep import IntegerSweep
 from .mixed_run import MixedRun
 from .phase import Phase
 from .proposal import LONE, Domain, Late, Proposals, Results
+from .settings import ASKED
 
 LONGEST = 60  # evaluations for each variable: later the model knows too little of what matters
 FEWEST = 2  # evaluations besides one for each variable: before, it knows nothing
@@ -38,7 +39,9 @@ DOUBT = 2.0  # ... and by which one may be better than the best
 
 def askable(phase: Phase) -> bool:
     """Whether the model may be asked about this phase's points, now."""
-    return isinstance(phase, MixedRun | IntegerSweep | CoordinateScan) and knows_enough(phase.domain)
+    kinds = zip(ASKED, (MixedRun, IntegerSweep, CoordinateScan), strict=True)
+    asked = any(isinstance(phase, kind) for name, kind in kinds if name not in phase.domain.settings.without)
+    return asked and knows_enough(phase.domain)
 
 
 def knows_enough(domain: Domain) -> bool:

@@ -127,7 +127,7 @@ class ModelRun(Phase):
         """A step by a quadratic, one row or none."""
         surrogate, n = self.domain.model, self.domain.n_continuous
         none, self.promised = np.empty((0, self.domain.N)), 0.0
-        if not n or self.waited < self.pause:
+        if not n or self.waited < self.pause or "quadratic steps" in self.domain.settings.without:
             return none
         known, merits = surrogate.known()
         same = np.asarray((np.abs(known[:, n:] - best[n:]) < SAME).all(axis=1))
@@ -177,7 +177,7 @@ class ModelRun(Phase):
         acquisition = Acquisition(model, kappa, seen, self._closed(best, under_way))
         if surrogate.limited:
             return self._next_feasible(acquisition, best, under_way, most, turn, rng, extra=extra)
-        side = self.side
+        side = self._side
         while True:
             box = region(surrogate.cube, best, side, model.lengths)
             found = lowest(acquisition, surrogate.cube, box, rng)
@@ -202,7 +202,7 @@ class ModelRun(Phase):
         surrogate = self.domain.model
         limits = surrogate.limits_about(best, under_way, most, in_passing=extra)
         criterion = Restricted(acquisition, limits, 0.0 if self.best.violation > 0 else 1.0)
-        side = self.side
+        side = self._side
         while True:
             box = region(surrogate.cube, best, side, acquisition.model.lengths)
             found = lowest(criterion, surrogate.cube, box, rng, rough=not self.domain.lattice.size)
@@ -216,6 +216,11 @@ class ModelRun(Phase):
             if better not in acquisition.seen:
                 return better
         return found
+
+    @property
+    def _side(self) -> float:
+        """Of the region in which it looks."""
+        return LARGEST_SIDE if "region" in self.domain.settings.without else self.side
 
     def _closed(self, best: FloatArray, under_way: FloatArray) -> Seen:
         """Integers that were tried too often; for those of the best point, only since it is the best."""

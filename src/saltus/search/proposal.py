@@ -171,7 +171,7 @@ class Domain:
         memory = Memory(len(encoding.space.variables)) if memory is None else memory
         surrogate = None
         if settings.strategy == DEFAULT_STRATEGY:
-            surrogate = Surrogate(UnitCube(encoding), memory, "limits" not in settings.without)
+            surrogate = Surrogate(UnitCube(encoding), memory, settings.without)
         shape = encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends
         return cls(*shape, settings, memory, surrogate)
 

@@ -85,8 +85,8 @@ class Descent:
         point = self.phase.best
         match self.phase:
             case ModelRun(local=local):
-                if not local and self.domain.model.constrained:
-                    return None  # its region is small: it was the descent
+                if not local and ("short descent" in self._without or self.domain.model.constrained):
+                    return None  # with constraints its region is small: it was the descent
                 if not local and self.domain.n_continuous:
                     sd = COARSE_SHARE * self.domain.span[: self.domain.n_continuous]
                     self.covariance = np.diag(sd**2)

@@ -16,7 +16,9 @@ MANY_PHASES = (DEFAULT_STRATEGY, WITHOUT_MODEL)
 STRATEGIES = (*MANY_PHASES, *SINGLE)
 # what can be left out of them, to see what it is worth (`experiments.ablation`)
 OPTIONAL = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
-OPTIONAL_WITH_A_MODEL = ("model", "asking", "limits", *OPTIONAL)
+ASKED = ("asking in runs", "asking in sweeps", "asking in scans")
+OF_THE_MODEL = ("quadratic kernel", "warping", "region", "quadratic steps", "short descent")
+OPTIONAL_WITH_A_MODEL = ("model", "asking", "limits", *ASKED, *OF_THE_MODEL, *OPTIONAL)
 
 
 class Settings(NamedTuple):

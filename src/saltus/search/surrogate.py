@@ -29,6 +29,7 @@ from ..model import (
     fit,
     fit_limits,
 )
+from ..model.posterior import QUADRATIC, WARP, prior
 from ..space.unit import UnitCube
 from .memory import Memory
 
@@ -43,9 +44,15 @@ SATISFIED = -0.1  # of the usual violation: where constraints hold and nobody sa
 class Surrogate:
     """A model of what was evaluated."""
 
-    def __init__(self, cube: UnitCube, memory: Memory, limits: bool = True) -> None:
-        """The memory's points, seen in the unit cube; with or without models of constraints and failures."""
-        self._limits = limits
+    def __init__(self, cube: UnitCube, memory: Memory, without: frozenset[str] = frozenset()) -> None:
+        """The memory's points, seen in the unit cube; without parts of the model, if so wished."""
+        self._limits = "limits" not in without
+        ends = prior(cube.N)
+        self._held: dict[int, float] = {}  # parameters that are not to be found
+        if "quadratic kernel" in without:
+            self._held[QUADRATIC] = float(ends.low[QUADRATIC])
+        if "warping" in without:
+            self._held[WARP] = float(ends.high[WARP])
         self.cube = cube
         self._memory = memory
         self.theta: FloatArray | None = None
@@ -133,7 +140,7 @@ class Surrogate:
         x, y = x[rows], y[rows]
         theta = self.theta
         if theta is None or count - self.fitted >= max(1.0, REFIT * count):
-            theta = self._likeliest(count, "", lambda: fit(x, y, self.theta))
+            theta = self._likeliest(count, "", lambda: fit(x, y, self.theta, held=self._held))
             if not in_passing:
                 self.theta, self.fitted = theta, count
         model = condition(theta, x, y)
