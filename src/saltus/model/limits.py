@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray
-from .kernel import Kernel, covariance, differentiable
-from .posterior import OTHERS, first_parameters, kernel_of, noise_of, prior, symmetric
-from .process import FIRST_ITERATIONS, ITERATIONS, LEAST_VARIANCE, enlarged, inverted
+from .kernel import Kernel, Space, covariance, differentiable, room
+from .posterior import OTHERS, factorised, first_parameters, kernel_of, noise_of, prior
+from .process import FIRST_ITERATIONS, ITERATIONS, LEAST_VARIANCE, enlarged, inverted, predicted
 
 _IMPOSSIBLE = 1e10
 _LARGEST = float(np.finfo(np.float64).max)
@@ -53,11 +53,7 @@ class Limits(NamedTuple):
 
     def predict(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean of each constraint at points, one row each, and the standard deviation of all of them."""
-        a = self.kernel.scaled(x)
-        k = covariance(self.kernel, a, self.known)
-        explained = np.einsum("ij,ij->i", k @ self.inverse, k)
-        variance = self.kernel.variance(a) - explained
-        return k @ self.weights, np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+        return predicted(self.kernel, self.known, self.weights, self.inverse, x)
 
     def log_feasible(self, x: FloatArray) -> FloatArray:
         """The logarithm of the chance that all of them hold, at points."""
@@ -121,36 +117,24 @@ def warped(values: Signed, s: float) -> tuple[FloatArray, FloatArray]:
     return np.asarray(t / size), size
 
 
-def negative_log_posterior(theta: FloatArray, x: FloatArray, values: Signed) -> tuple[float, FloatArray]:
+def negative_log_posterior(
+    theta: FloatArray, x: FloatArray, values: Signed, space: Space | None = None
+) -> tuple[float, FloatArray]:
     """Of parameters, up to a constant, and its gradient; the mean over the constraints."""
-    from scipy.linalg import lapack
-
     (n, D), m = x.shape, values.sign.shape[1]
-    kernel = kernel_of(theta)
-    a = kernel.scaled(x)
-    parts = differentiable(kernel, a, a)
-    K = parts.total
-    K.flat[:: n + 1] += noise_of(theta)
-    factor, info = lapack.dpotrf(K, lower=1, clean=0)
-    if info:
+    space = space or room(n, n)
+    root = factorised(theta, x, space)
+    if root is None:
         return _IMPOSSIBLE, np.zeros_like(theta)
-    diagonal = factor.diagonal().copy()
-    inverse = symmetric(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
 
     s = math.exp(theta[-1])
     z, size = warped(values, s)
-    weights = inverse @ z
-    value = 0.5 * float(np.vdot(z, weights)) / m + float(np.log(diagonal).sum())
+    weights = space.inverse @ z
+    value = 0.5 * float(np.vdot(z, weights)) / m + root.half_log_determinant
     value += float(np.log(values.multiples + s).sum()) / m + n * float(np.log(size).mean())
 
-    W = inverse
-    W -= weights @ weights.T / m
-    bend, slope = W * parts.bend, W * parts.slope
     gradient = np.empty_like(theta)
-    gradient[:D] = (a * a * bend.sum(axis=1)[:, None] - (bend @ a) * a - (slope @ a) * a).sum(axis=0)
-    gradient[-4] = 0.5 * np.vdot(W, parts.matern)
-    gradient[-3] = 0.5 * np.vdot(W, parts.quadratic)
-    gradient[-2] = 0.5 * math.exp(theta[-2]) * float(np.trace(W))
+    gradient[:-1] = root.gradient(weights)
     by_s = -values.sign * values.multiples / (values.multiples + s)  # of t, by log s
     size_by_s = (z * by_s).mean(axis=0)
     z_by_s = (by_s - z * size_by_s) / size
@@ -184,7 +168,7 @@ def fit_limits(
     found = minimize(
         negative_log_posterior,
         np.clip(begin, about.low, about.high),
-        (x, signed(g)),
+        (x, signed(g), room(len(x), len(x))),
         method="L-BFGS-B",
         jac=True,
         bounds=list(zip(about.low, about.high, strict=True)),

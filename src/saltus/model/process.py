@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray
-from .kernel import Kernel, covariance, differentiable
+from .kernel import Kernel, blocks, covariance, differentiable
 from .posterior import OTHERS, first_parameters, kernel_of, likeliest, noise_of, symmetric
 from .warp import Gaps, Warp, extended, gaps, unwarped, warp_of
 
@@ -64,15 +64,15 @@ class Fitted(NamedTuple):
 
     def predict(self, x: FloatArray) -> Prediction:
         """What to expect at points."""
-        a = self.kernel.scaled(x)
-        k = covariance(self.kernel, a, self.known)
-        explained = np.einsum("ij,ij->i", k @ self.inverse, k)
-        variance = self.kernel.variance(a) - explained
-        return Prediction(k @ self.weights, np.sqrt(np.maximum(variance, LEAST_VARIANCE)))
+        mean, sd = predicted(self.kernel, self.known, self.weights, self.inverse, x)
+        return Prediction(mean, sd)
 
     def mean(self, x: FloatArray) -> FloatArray:
         """The mean alone, which is cheaper."""
-        return np.asarray(covariance(self.kernel, self.kernel.scaled(x), self.known) @ self.weights)
+        a, mean = self.kernel.scaled(x), np.empty(len(x))
+        for block in blocks(len(x), len(self.known)):
+            mean[block] = covariance(self.kernel, a[block], self.known) @ self.weights
+        return mean
 
     def slopes(self, x: FloatArray) -> Slopes:
         """A prediction with its derivatives."""
@@ -165,11 +165,24 @@ def inverted(K: FloatArray, noise: float) -> FloatArray:
     while True:
         noisy = K.copy()
         noisy.flat[:: len(K) + 1] += noise
-        factor, info = lapack.dpotrf(noisy, lower=1, clean=0, overwrite_a=1)
+        factor, info = lapack.dpotrf(noisy.T, lower=1, clean=1, overwrite_a=1)
         if not info:
             break
         noise = max(10 * noise, 1e-12 * float(K.diagonal().max()))
     return symmetric(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
+
+
+def predicted(
+    kernel: Kernel, known: FloatArray, weights: FloatArray, inverse: FloatArray, x: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation at points; of several processes with one kernel, a column for each mean."""
+    a = kernel.scaled(x)
+    mean, variance = np.empty((len(x), *weights.shape[1:])), kernel.variance(a)
+    for block in blocks(len(x), len(known)):
+        k = covariance(kernel, a[block], known)
+        mean[block] = k @ weights
+        variance[block] -= np.einsum("ij,ij->i", k @ inverse, k)
+    return mean, np.sqrt(np.maximum(variance, LEAST_VARIANCE))
 
 
 def enlarged(
