@@ -34,11 +34,14 @@ class Signed(NamedTuple):
 
 
 class LimitSlopes(NamedTuple):
-    """What to expect at one point: of each constraint the mean, of all the standard deviation; and slopes."""
+    """What to expect at points, one row each, and its derivatives by their coordinates.
 
-    mean: FloatArray
-    sd: float
-    mean_by_x: FloatArray  # one row for each constraint
+    Each constraint has its mean (and rows of derivatives), all of them have the same standard deviation.
+    """
+
+    mean: FloatArray  # a column for each constraint
+    sd: FloatArray
+    mean_by_x: FloatArray  # by point, constraint, coordinate
     sd_by_x: FloatArray
 
 
@@ -62,33 +65,34 @@ class Limits(NamedTuple):
         mean, sd = self.predict(x)
         return np.asarray(log_ndtr(-mean / sd[:, None]).sum(axis=1))
 
-    def slopes(self, point: FloatArray) -> LimitSlopes:
-        """What to expect at one point, with derivatives."""
-        kernel, D = self.kernel, len(point)
-        a = kernel.scaled(point[None])
+    def slopes(self, x: FloatArray) -> LimitSlopes:
+        """What to expect at points, with derivatives."""
+        kernel, (count, D), m = self.kernel, x.shape, self.weights.shape[1]
+        a = kernel.scaled(x)
         parts = differentiable(kernel, a, self.known)
         k = parts.total
         solved = k @ self.inverse
-        variance = float((kernel.variance(a) - np.einsum("ij,ij->i", solved, k))[0])
-        sd = math.sqrt(max(variance, LEAST_VARIANCE))
-        far = 1.0 + float((a @ a.T)[0, 0]) / D
+        variance = kernel.variance(a) - np.einsum("ij,ij->i", solved, k)
+        sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+        far = 1.0 + np.einsum("ij,ij->i", a, a)[:, None] / D
         by_a = (4.0 * kernel.quadratic / D) * far * a - 2.0 * parts.gradient(solved)
-        sd_by_x = by_a[0] / (2.0 * sd * kernel.lengths) if variance > LEAST_VARIANCE else np.zeros(D)
-        k_by_a = parts.bend[0][:, None] * (self.known - a) + parts.slope[0][:, None] * self.known
-        return LimitSlopes((k @ self.weights)[0], sd, self.weights.T @ k_by_a / kernel.lengths, sd_by_x)
+        by_a[variance <= LEAST_VARIANCE] = 0.0
+        mean_by_a = np.empty((count, m, D))
+        for i, weights in enumerate(self.weights.T):
+            mean_by_a[:, i] = parts.gradient(weights)
+        sd_by_x = by_a / (2.0 * sd[:, None] * kernel.lengths)
+        return LimitSlopes(k @ self.weights, sd, mean_by_a / kernel.lengths, sd_by_x)
 
     def log_feasible_by_x(self, x: FloatArray) -> FloatArray:
         """The gradient of `log_feasible`, one row for each point."""
         from scipy.special import log_ndtr
 
-        rows = []
-        for point in x:
-            at = self.slopes(point)
-            t = -at.mean / at.sd
-            ratio = np.exp(-0.5 * t * t - log_ndtr(t)) / math.sqrt(2 * math.pi)  # of density to probability
-            t_by_x = -(at.mean_by_x + t[:, None] * at.sd_by_x) / at.sd
-            rows.append(ratio @ t_by_x)
-        return np.array(rows).reshape(x.shape)
+        at = self.slopes(x)
+        t = -at.mean / at.sd[:, None]
+        ratio = np.exp(-0.5 * t * t - log_ndtr(t)) / math.sqrt(2 * math.pi)  # of density to probability
+        ratio /= at.sd[:, None]
+        steep = np.einsum("ij,ijk->ik", ratio, at.mean_by_x)
+        return np.asarray(-steep - (ratio * t).sum(axis=1)[:, None] * at.sd_by_x)
 
     def believing(self, x: FloatArray) -> Limits:
         """The models if these points turned out as they predict."""

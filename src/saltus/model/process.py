@@ -40,6 +40,13 @@ class Slopes(NamedTuple):
     sd_by_x: FloatArray
 
 
+class Steepness(NamedTuple):
+    """Mean - kappa sd at points, and its derivatives by their coordinates, one row each."""
+
+    bound: FloatArray
+    by_x: FloatArray
+
+
 class Fitted(NamedTuple):
     """A model that knows some points.
 
@@ -74,6 +81,25 @@ class Fitted(NamedTuple):
             mean[block] = covariance(self.kernel, a[block], self.known) @ self.weights
         return mean
 
+    def bounds(self, x: FloatArray, kappa: float, worst: FloatArray) -> FloatArray:
+        """Mean - kappa sd at points; infinite where that cannot be below `worst`, one number for each point.
+
+        The standard deviation is at most what any single known point leaves of it. That is cheap, and often
+        enough to see that a point does not matter.
+        """
+        kernel, noise = self.kernel, noise_of(self.theta)
+        a, own = kernel.scaled(x), 1.0 / (kernel.variance(self.known) + noise)
+        before, values = kernel.variance(a), np.full(len(x), np.inf)
+        for block in blocks(len(x), len(self.known)):
+            k = covariance(kernel, a[block], self.known)
+            mean, variance = k @ self.weights, before[block]
+            left = variance - (k * k * own).max(axis=1)
+            rows = np.flatnonzero(mean - kappa * np.sqrt(np.maximum(left, LEAST_VARIANCE)) < worst[block])
+            k, mean = k[rows], mean[rows]
+            variance = variance[rows] - np.einsum("ij,ij->i", k @ self.inverse, k)
+            values[rows + block.start] = mean - kappa * np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+        return values
+
     def slopes(self, x: FloatArray) -> Slopes:
         """A prediction with its derivatives."""
         kernel = self.kernel
@@ -90,6 +116,23 @@ class Fitted(NamedTuple):
         mean_by_a = parts.gradient(np.broadcast_to(self.weights, k.shape))
         lengths = kernel.lengths
         return Slopes(k @ self.weights, sd, mean_by_a / lengths, by_a / (2.0 * sd[:, None] * lengths))
+
+    def steepness(self, x: FloatArray, kappa: float) -> Steepness:
+        """Mean - kappa sd at points and its derivatives, which are cheaper together."""
+        kernel, D = self.kernel, x.shape[1]
+        a = kernel.scaled(x)
+        parts = differentiable(kernel, a, self.known)
+        k = parts.total
+        mean = k @ self.weights
+        if kappa == 0.0:
+            return Steepness(mean, parts.gradient(self.weights) / kernel.lengths)
+        solved = k @ self.inverse
+        variance = kernel.variance(a) - np.einsum("ij,ij->i", solved, k)
+        sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+        share = np.where(variance > LEAST_VARIANCE, kappa / sd, 0.0)[:, None]
+        far = 1.0 + np.einsum("ij,ij->i", a, a)[:, None] / D
+        by_a = parts.gradient(self.weights + share * solved) - (2.0 * kernel.quadratic / D) * share * far * a
+        return Steepness(mean - kappa * sd, by_a / kernel.lengths)
 
     def believing(self, x: FloatArray) -> Fitted:
         """The model if these points turned out as it predicts: the same mean, and surer of it around them."""
