@@ -84,7 +84,7 @@ class Seen:
 
 
 class Acquisition(NamedTuple):
-    """What is to be minimised: mean - kappa sd of a model, infinite where enough is known."""
+    """What is to be minimised where not enough is known: mean - kappa sd of a model."""
 
     model: Fitted
     kappa: float
@@ -92,14 +92,6 @@ class Acquisition(NamedTuple):
     closed: Seen  # integers, as rows of the unit cube, that have been tried enough
 
     def __call__(self, u: FloatArray, worst: FloatArray) -> FloatArray:
-        """Its value at points, one row each: infinite where something is known or closed."""
-        values = np.full(len(u), np.inf)
-        free = np.flatnonzero(~self.shut(u))
-        if len(free):
-            values[free] = self.bound(u[free], worst[free])
-        return values
-
-    def bound(self, u: FloatArray, worst: FloatArray) -> FloatArray:
         """Mean - kappa sd at points; it may be infinite where it is not below the worst that matters."""
         if self.kappa == 0.0:
             return self.model.mean(u)
@@ -124,6 +116,9 @@ class Criterion(Protocol):
     def __call__(self, u: FloatArray, worst: FloatArray) -> FloatArray:
         """Its value at points, one row each; it may be infinite where it is not below `worst`."""
 
+    def shut(self, u: FloatArray) -> Mask:
+        """Where it does not count."""
+
     def pointless(self, u: FloatArray) -> Mask:
         """Where no step in the continuous coordinates leads anywhere."""
 
@@ -145,20 +140,22 @@ class Restricted(NamedTuple):
     weight: float
 
     def __call__(self, u: FloatArray, worst: FloatArray) -> FloatArray:
-        """Its value at points, one row each: infinite where something is known or closed.
+        """Its value at points, one row each; it may be infinite where it is not below the worst that matters.
 
         A chance only adds to it: what is not below the worst that matters is not looked at any further.
         """
-        values = np.full(len(u), np.inf)
-        left = np.flatnonzero(~self.plain.shut(u))
-        values[left] = 0.0
-        if self.weight and len(left):
-            values[left] = self.weight * self.plain.bound(u[left], worst[left] / self.weight)
+        values, left = np.zeros(len(u)), np.arange(len(u))
+        if self.weight:
+            values = self.weight * self.plain(u, worst / self.weight)
         for limits in self.limits:
             left = left[values[left] < worst[left]]
             if len(left):
                 values[left] -= limits.log_feasible(u[left])
         return values
+
+    def shut(self, u: FloatArray) -> Mask:
+        """Where something is known or closed."""
+        return self.plain.shut(u)
 
     def pointless(self, u: FloatArray) -> Mask:
         """Where no step in the continuous coordinates leads anywhere."""
@@ -247,11 +244,11 @@ def _lowest_few(acquisition: Criterion, u: FloatArray) -> FloatArray:
     """Values at points, as far as these may be among the first to start from: else infinite."""
     values = np.full(len(u), np.inf)
     worst = math.inf
-    for begin in range(0, len(u), AT_ONCE):
-        some = u[begin : begin + AT_ONCE]
-        values[begin : begin + AT_ONCE] = acquisition(some, np.full(len(some), worst))
-        if len(values) >= STARTS:
-            worst = float(np.partition(values, STARTS - 1)[STARTS - 1])
+    free = np.flatnonzero(~acquisition.shut(u))
+    for begin in range(0, len(free), AT_ONCE):
+        some = free[begin : begin + AT_ONCE]
+        values[some] = acquisition(u[some], np.full(len(some), worst))
+        worst = float(np.partition(values, STARTS - 1)[STARTS - 1])
     return values
 
 
@@ -282,15 +279,19 @@ def _improved(
     step, n = 0.5, cube.n_continuous
     rows, slope = np.arange(len(u)), np.zeros((len(u), n))
     lower = np.ones(len(u), dtype=bool)
-    for _ in range(ROUNDS):
+    random = _random_steps(rng, len(u), n)
+    for turn in range(ROUNDS):
         around = [integer_neighbours(cube, u)]
         integers = around[0].shape[1]
         if n:
-            moved = lower & ~acquisition.pointless(u)
+            pointless = acquisition.pointless(u)
+            if pointless.all() and not lower.any():
+                break
+            moved = lower & ~pointless
             slope[lower] = 0.0
             if moved.any():
                 slope[moved] = acquisition.slope(u[moved])[:, :n]
-            around.append(_continuous_neighbours(slope, box, u, n, step, rng))
+            around.append(_continuous_neighbours(slope, random[turn], box, u, step))
             step *= SHORTER
         tried = np.concatenate(around, axis=1)
         count = tried.shape[1]
@@ -298,8 +299,10 @@ def _improved(
             break
         new = np.ones((len(u), count), dtype=bool)
         new[~lower, :integers] = False
+        new[new] = ~acquisition.shut(tried[new])
         found = np.full((len(u), count), np.inf)
-        found[new] = acquisition(tried[new], np.broadcast_to(values[:, None], new.shape)[new])
+        if new.any():
+            found[new] = acquisition(tried[new], np.broadcast_to(values[:, None], new.shape)[new])
         best = found.argmin(axis=1)
         lower = found[rows, best] < values
         u = np.where(lower[:, None], tried[rows, best], u)
@@ -330,17 +333,26 @@ def integer_neighbours(cube: UnitCube, u: FloatArray) -> FloatArray:
     return tried
 
 
+def _random_steps(rng: np.random.Generator, count: int, n: int) -> list[FloatArray]:
+    """For each round and each point some steps in some of the continuous coordinates; none without any."""
+    rounds = []
+    for _ in range(ROUNDS if n else 0):
+        steps = rng.standard_normal((count, RANDOM_STEPS, n))
+        steps *= rng.random(steps.shape) < max(0.3, 1 / n)
+        rounds.append(steps)
+    return rounds
+
+
 def _continuous_neighbours(
-    slope: FloatArray, box: Region, u: FloatArray, n: int, step: float, rng: np.random.Generator
+    slope: FloatArray, random: FloatArray, box: Region, u: FloatArray, step: float
 ) -> FloatArray:
     """For each point some along the slope and some at random, in the continuous coordinates."""
+    n = slope.shape[1]
     half = box.half[:n]
     slope = -slope * half  # in units of the box, the steepest way
     longest = np.abs(slope).max(axis=1, keepdims=True)
     slope = slope / np.maximum(longest, np.finfo(np.float64).tiny)
     along = slope[:, None, :] * np.array(ALONG)[:, None]
-    random = rng.standard_normal((len(u), RANDOM_STEPS, n))
-    random *= rng.random(random.shape) < max(0.3, 1 / n)
     tried = np.repeat(u[:, None, :], len(ALONG) + RANDOM_STEPS, axis=1)
     tried[:, :, :n] += 2 * step * half * np.concatenate((along, 0.5 * random), axis=1)
     return np.clip(tried, box.low, box.high)
