@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from saltus._typing import FloatArray
 from saltus.model import condition_limits, first_parameters, fit_limits
-from saltus.model.limits import negative_log_posterior, signed, warped
+from saltus.model.limits import LimitSlopes, negative_log_posterior, signed, warped
 from saltus.model.posterior import prior
 
 quickly = settings(deadline=None, max_examples=20)
@@ -50,7 +50,7 @@ def test_the_slopes(seed: int, n: int, D: int, m: int) -> None:
     x, g = data(seed, n, D, m)
     limits = condition_limits(first_parameters(D), x, g)
     point = np.random.default_rng(seed).random(D)
-    slopes = limits.slopes(point)
+    slopes = LimitSlopes(*(part[0] for part in limits.slopes(point[None])))
     mean, sd = limits.predict(point[None])
     np.testing.assert_allclose(slopes.mean, mean[0])
     assert slopes.sd == pytest.approx(sd[0])

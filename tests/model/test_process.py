@@ -59,6 +59,15 @@ def test_the_slopes_of_a_prediction(seed: int, n: int, D: int) -> None:
     np.testing.assert_allclose(slopes.mean, prediction.mean, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(slopes.sd, prediction.sd, rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(model.mean(points), prediction.mean, rtol=1e-9, atol=1e-9)
+    for kappa in (0.0, 0.7):
+        both = model.steepness(points, kappa)
+        np.testing.assert_allclose(both.bound, slopes.mean - kappa * slopes.sd, 1e-9, 1e-9)
+        np.testing.assert_allclose(both.by_x, slopes.mean_by_x - kappa * slopes.sd_by_x, 1e-6, 1e-6)
+        worst = np.full(5, float(np.median(both.bound)))
+        bounds = model.bounds(points, kappa, worst)
+        below = both.bound < worst - 1e-6
+        np.testing.assert_allclose(bounds[below], both.bound[below], 1e-4, 1e-6)
+        assert (bounds[~below] >= worst[~below] - 2e-6).all()
 
     def differences(h: float) -> tuple[FloatArray, FloatArray]:
         steps = h * np.eye(D)

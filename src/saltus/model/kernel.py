@@ -7,6 +7,7 @@ however far apart; the Matern part is what the bowl leaves over.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from .._typing import FloatArray
 
 MIDDLE = 0.5  # of the unit cube: the quadratic part is centred there
-_ROOT5 = math.sqrt(5.0)
+BLOCK = 12_000  # numbers
 
 
 class Kernel(NamedTuple):
@@ -58,40 +59,92 @@ class Covariance(NamedTuple):
         return np.asarray(bend @ self.b - bend.sum(axis=1)[:, None] * self.a + slope @ self.b)
 
 
+class Space(NamedTuple):
+    """Room for the matrices of covariances, to be used again: new memory costs more than the arithmetic."""
+
+    matern: FloatArray
+    quadratic: FloatArray
+    bend: FloatArray
+    slope: FloatArray
+    total: FloatArray
+    inverse: FloatArray
+
+
+def room(rows: int, columns: int) -> Space:
+    """For covariances between so many points and so many others."""
+    return Space(*(np.empty((rows, columns)) for _ in range(6)))
+
+
+def blocks(rows: int, columns: int) -> Iterator[slice]:
+    """Rows of a matrix, a few at a time, so that a handful of such blocks fit into the processor's cache."""
+    size = max(1, BLOCK // max(columns, 1))
+    return (slice(begin, begin + size) for begin in range(0, rows, size))
+
+
 def covariance(kernel: Kernel, a: FloatArray, b: FloatArray) -> FloatArray:
     """Covariances between scaled points, one row for each of a."""
-    product = a @ b.T
-    r = _distances(a, b, product)
-    r *= _ROOT5
-    matern = np.exp(-r)
-    matern *= (r / 3.0 + 1.0) * r + 1.0
-    matern *= kernel.matern
-    product /= a.shape[1]
-    product += 1.0
-    product *= product
-    product *= kernel.quadratic
-    product += matern
-    return product
+    whole = np.empty((len(a), len(b)))
+    left, right = _for_distances(a, b)
+    q = math.sqrt(kernel.quadratic)
+    rows = min(len(a), max(1, BLOCK // max(len(b), 1)))
+    first, second = np.empty((rows, len(b))), np.empty((rows, len(b)))
+    for block in blocks(len(a), len(b)):
+        matern, count = whole[block], len(a[block])
+        r, other = first[:count], second[:count]
+        np.matmul(left[block], right, out=r)
+        np.maximum(r, 0.0, out=r)
+        np.multiply(r, 1.0 / 3.0, out=matern)
+        np.sqrt(r, out=r)
+        matern += r
+        matern += 1.0
+        np.negative(r, out=r)
+        matern *= np.exp(r, out=r)
+        matern *= kernel.matern
+        np.matmul(a[block], b.T, out=other)
+        other *= q / a.shape[1]
+        other += q
+        other *= other
+        matern += other
+    return whole
 
 
-def differentiable(kernel: Kernel, a: FloatArray, b: FloatArray) -> Covariance:
-    """The same with both parts apart and what their derivatives need."""
-    product = a @ b.T
-    r = _ROOT5 * _distances(a, b, product)
-    decay = kernel.matern * np.exp(-r)
-    bend = (5.0 / 3.0) * (1.0 + r) * decay
-    matern = ((r / 3.0 + 1.0) * r + 1.0) * decay
-    root = 1.0 + product / a.shape[1]
-    slope = (2.0 * kernel.quadratic / a.shape[1]) * root
-    return Covariance(a, b, matern, kernel.quadratic * root * root, bend, slope)
+def differentiable(kernel: Kernel, a: FloatArray, b: FloatArray, space: Space | None = None) -> Covariance:
+    """The same with both parts apart and what their derivatives need, in new memory or in this."""
+    matern, quadratic, bend, slope, decay, _ = space or room(len(a), len(b))
+    r = slope  # for the time being
+    np.matmul(*_for_distances(a, b), out=r)
+    np.maximum(r, 0.0, out=r)
+    np.multiply(r, 1.0 / 3.0, out=matern)
+    np.sqrt(r, out=r)
+    np.negative(r, out=decay)
+    np.exp(decay, out=decay)
+    decay *= kernel.matern
+    np.add(r, 1.0, out=bend)
+    matern += bend
+    matern *= decay
+    bend *= decay
+    bend *= 5.0 / 3.0
+    root = np.matmul(a, b.T, out=slope)
+    root /= a.shape[1]
+    root += 1.0
+    np.multiply(root, root, out=quadratic)
+    quadratic *= kernel.quadratic
+    slope *= 2.0 * kernel.quadratic / a.shape[1]
+    return Covariance(a, b, matern, quadratic, bend, slope)
 
 
 def _squares(a: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("ij,ij->i", a, a))
 
 
-def _distances(a: FloatArray, b: FloatArray, product: FloatArray) -> FloatArray:
-    r2 = _squares(a)[:, None] + _squares(b)
-    r2 -= 2.0 * product
-    np.maximum(r2, 0.0, out=r2)
-    return np.asarray(np.sqrt(r2, out=r2))
+def _for_distances(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Two matrices whose product is 5 times the squares of the distances of a from b."""
+    D = a.shape[1]
+    left, right = np.empty((len(a), D + 2)), np.empty((D + 2, len(b)))
+    np.multiply(a, -10.0, out=left[:, :D])
+    left[:, D] = 5.0 * _squares(a)
+    left[:, D + 1] = 1.0
+    right[:D] = b.T
+    right[D] = 1.0
+    right[D + 1] = 5.0 * _squares(b)
+    return left, right

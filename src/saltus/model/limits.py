@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray
-from .kernel import Kernel, covariance, differentiable
-from .posterior import OTHERS, first_parameters, kernel_of, noise_of, prior, symmetric
-from .process import FIRST_ITERATIONS, ITERATIONS, LEAST_VARIANCE, enlarged, inverted
+from .kernel import Kernel, Space, covariance, differentiable, room
+from .posterior import OTHERS, factorised, first_parameters, kernel_of, noise_of, prior
+from .process import FIRST_ITERATIONS, ITERATIONS, LEAST_VARIANCE, enlarged, inverted, predicted
 
 _IMPOSSIBLE = 1e10
 _LARGEST = float(np.finfo(np.float64).max)
@@ -34,11 +34,14 @@ class Signed(NamedTuple):
 
 
 class LimitSlopes(NamedTuple):
-    """What to expect at one point: of each constraint the mean, of all the standard deviation; and slopes."""
+    """What to expect at points, one row each, and its derivatives by their coordinates.
 
-    mean: FloatArray
-    sd: float
-    mean_by_x: FloatArray  # one row for each constraint
+    Each constraint has its mean (and rows of derivatives), all of them have the same standard deviation.
+    """
+
+    mean: FloatArray  # a column for each constraint
+    sd: FloatArray
+    mean_by_x: FloatArray  # by point, constraint, coordinate
     sd_by_x: FloatArray
 
 
@@ -53,11 +56,7 @@ class Limits(NamedTuple):
 
     def predict(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean of each constraint at points, one row each, and the standard deviation of all of them."""
-        a = self.kernel.scaled(x)
-        k = covariance(self.kernel, a, self.known)
-        explained = np.einsum("ij,ij->i", k @ self.inverse, k)
-        variance = self.kernel.variance(a) - explained
-        return k @ self.weights, np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+        return predicted(self.kernel, self.known, self.weights, self.inverse, x)
 
     def log_feasible(self, x: FloatArray) -> FloatArray:
         """The logarithm of the chance that all of them hold, at points."""
@@ -66,33 +65,34 @@ class Limits(NamedTuple):
         mean, sd = self.predict(x)
         return np.asarray(log_ndtr(-mean / sd[:, None]).sum(axis=1))
 
-    def slopes(self, point: FloatArray) -> LimitSlopes:
-        """What to expect at one point, with derivatives."""
-        kernel, D = self.kernel, len(point)
-        a = kernel.scaled(point[None])
+    def slopes(self, x: FloatArray) -> LimitSlopes:
+        """What to expect at points, with derivatives."""
+        kernel, (count, D), m = self.kernel, x.shape, self.weights.shape[1]
+        a = kernel.scaled(x)
         parts = differentiable(kernel, a, self.known)
         k = parts.total
         solved = k @ self.inverse
-        variance = float((kernel.variance(a) - np.einsum("ij,ij->i", solved, k))[0])
-        sd = math.sqrt(max(variance, LEAST_VARIANCE))
-        far = 1.0 + float((a @ a.T)[0, 0]) / D
+        variance = kernel.variance(a) - np.einsum("ij,ij->i", solved, k)
+        sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+        far = 1.0 + np.einsum("ij,ij->i", a, a)[:, None] / D
         by_a = (4.0 * kernel.quadratic / D) * far * a - 2.0 * parts.gradient(solved)
-        sd_by_x = by_a[0] / (2.0 * sd * kernel.lengths) if variance > LEAST_VARIANCE else np.zeros(D)
-        k_by_a = parts.bend[0][:, None] * (self.known - a) + parts.slope[0][:, None] * self.known
-        return LimitSlopes((k @ self.weights)[0], sd, self.weights.T @ k_by_a / kernel.lengths, sd_by_x)
+        by_a[variance <= LEAST_VARIANCE] = 0.0
+        mean_by_a = np.empty((count, m, D))
+        for i, weights in enumerate(self.weights.T):
+            mean_by_a[:, i] = parts.gradient(weights)
+        sd_by_x = by_a / (2.0 * sd[:, None] * kernel.lengths)
+        return LimitSlopes(k @ self.weights, sd, mean_by_a / kernel.lengths, sd_by_x)
 
     def log_feasible_by_x(self, x: FloatArray) -> FloatArray:
         """The gradient of `log_feasible`, one row for each point."""
         from scipy.special import log_ndtr
 
-        rows = []
-        for point in x:
-            at = self.slopes(point)
-            t = -at.mean / at.sd
-            ratio = np.exp(-0.5 * t * t - log_ndtr(t)) / math.sqrt(2 * math.pi)  # of density to probability
-            t_by_x = -(at.mean_by_x + t[:, None] * at.sd_by_x) / at.sd
-            rows.append(ratio @ t_by_x)
-        return np.array(rows).reshape(x.shape)
+        at = self.slopes(x)
+        t = -at.mean / at.sd[:, None]
+        ratio = np.exp(-0.5 * t * t - log_ndtr(t)) / math.sqrt(2 * math.pi)  # of density to probability
+        ratio /= at.sd[:, None]
+        steep = np.einsum("ij,ijk->ik", ratio, at.mean_by_x)
+        return np.asarray(-steep - (ratio * t).sum(axis=1)[:, None] * at.sd_by_x)
 
     def believing(self, x: FloatArray) -> Limits:
         """The models if these points turned out as they predict."""
@@ -121,36 +121,24 @@ def warped(values: Signed, s: float) -> tuple[FloatArray, FloatArray]:
     return np.asarray(t / size), size
 
 
-def negative_log_posterior(theta: FloatArray, x: FloatArray, values: Signed) -> tuple[float, FloatArray]:
+def negative_log_posterior(
+    theta: FloatArray, x: FloatArray, values: Signed, space: Space | None = None
+) -> tuple[float, FloatArray]:
     """Of parameters, up to a constant, and its gradient; the mean over the constraints."""
-    from scipy.linalg import lapack
-
     (n, D), m = x.shape, values.sign.shape[1]
-    kernel = kernel_of(theta)
-    a = kernel.scaled(x)
-    parts = differentiable(kernel, a, a)
-    K = parts.total
-    K.flat[:: n + 1] += noise_of(theta)
-    factor, info = lapack.dpotrf(K, lower=1, clean=0)
-    if info:
+    space = space or room(n, n)
+    root = factorised(theta, x, space)
+    if root is None:
         return _IMPOSSIBLE, np.zeros_like(theta)
-    diagonal = factor.diagonal().copy()
-    inverse = symmetric(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
 
     s = math.exp(theta[-1])
     z, size = warped(values, s)
-    weights = inverse @ z
-    value = 0.5 * float(np.vdot(z, weights)) / m + float(np.log(diagonal).sum())
+    weights = space.inverse @ z
+    value = 0.5 * float(np.vdot(z, weights)) / m + root.half_log_determinant
     value += float(np.log(values.multiples + s).sum()) / m + n * float(np.log(size).mean())
 
-    W = inverse
-    W -= weights @ weights.T / m
-    bend, slope = W * parts.bend, W * parts.slope
     gradient = np.empty_like(theta)
-    gradient[:D] = (a * a * bend.sum(axis=1)[:, None] - (bend @ a) * a - (slope @ a) * a).sum(axis=0)
-    gradient[-4] = 0.5 * np.vdot(W, parts.matern)
-    gradient[-3] = 0.5 * np.vdot(W, parts.quadratic)
-    gradient[-2] = 0.5 * math.exp(theta[-2]) * float(np.trace(W))
+    gradient[:-1] = root.gradient(weights)
     by_s = -values.sign * values.multiples / (values.multiples + s)  # of t, by log s
     size_by_s = (z * by_s).mean(axis=0)
     z_by_s = (by_s - z * size_by_s) / size
@@ -184,7 +172,7 @@ def fit_limits(
     found = minimize(
         negative_log_posterior,
         np.clip(begin, about.low, about.high),
-        (x, signed(g)),
+        (x, signed(g), room(len(x), len(x))),
         method="L-BFGS-B",
         jac=True,
         bounds=list(zip(about.low, about.high, strict=True)),

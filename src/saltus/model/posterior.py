@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray
-from .kernel import Kernel, differentiable
+from .kernel import Kernel, Space, differentiable, room
 from .warp import Gaps, logarithms
 
 OTHERS = 4  # parameters besides the length scales, ...
@@ -60,38 +60,72 @@ def noise_of(theta: FloatArray) -> float:
     return math.exp(theta[-2]) + JITTER
 
 
-def negative_log_posterior(theta: FloatArray, x: FloatArray, known: Gaps) -> tuple[float, FloatArray]:
-    """Of parameters, up to a constant, and its gradient."""
+class Factorised(NamedTuple):
+    """What the covariance matrix of some points says of the parameters that made it.
+
+    The inverse of the matrix is in `space`; `gradient` writes over it.
+    """
+
+    theta: FloatArray
+    points: FloatArray  # scaled
+    space: Space
+    half_log_determinant: float
+
+    def gradient(self, weights: FloatArray) -> FloatArray:
+        """By all parameters but the last, of half of z' K^-1 z + log det K, the mean over several z.
+
+        Args:
+            weights: K^-1 z, one column for each z.
+        """
+        a, (matern, quadratic, bend, slope, other, W) = self.points, self.space
+        W -= np.matmul(weights, weights.T / weights.shape[1], out=other)
+        bend *= W
+        slope *= W
+        among = bend.sum(axis=1)
+        bend += slope
+        by_lengths = (a * a).T @ among - np.einsum("ij,ij->j", bend @ a, a)
+        by_noise = math.exp(self.theta[-2]) * float(np.trace(W))
+        others = np.array([np.vdot(W, matern), np.vdot(W, quadratic), by_noise]) / 2
+        return np.concatenate((by_lengths, others))
+
+
+def factorised(theta: FloatArray, x: FloatArray, space: Space) -> Factorised | None:
+    """The covariance matrix of points, with noise; None if it is not positive."""
     from scipy.linalg import lapack
 
-    n, D = x.shape
-    kernel = kernel_of(theta)
+    kernel, n = kernel_of(theta), len(x)
     a = kernel.scaled(x)
-    parts = differentiable(kernel, a, a)
-    K = parts.total
+    parts = differentiable(kernel, a, a, space)
+    K = np.add(parts.matern, parts.quadratic, out=space.total)
     K.flat[:: n + 1] += noise_of(theta)
-    factor, info = lapack.dpotrf(K, lower=1, clean=0)
+    factor, info = lapack.dpotrf(K.T, lower=1, clean=1, overwrite_a=1)
     if info:
+        return None
+    half = float(np.log(factor.diagonal()).sum())
+    symmetric(lapack.dpotri(factor, lower=1, overwrite_c=1)[0], out=space.inverse)
+    return Factorised(theta, a, space, half)
+
+
+def negative_log_posterior(
+    theta: FloatArray, x: FloatArray, known: Gaps, space: Space | None = None
+) -> tuple[float, FloatArray]:
+    """Of parameters, up to a constant, and its gradient; `space` is memory that may be used."""
+    n, D = x.shape
+    space = space or room(n, n)
+    root = factorised(theta, x, space)
+    if root is None:
         return _IMPOSSIBLE, np.zeros_like(theta)
-    diagonal = factor.diagonal().copy()
-    inverse = symmetric(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
 
     s = math.exp(theta[-1])
     t = logarithms(known.multiples, s)
     sd = float(t.std())
     z = (t - t.mean()) / sd
-    weights = inverse @ z
-    value = 0.5 * float(z @ weights) + float(np.log(diagonal).sum())
+    weights = space.inverse @ z
+    value = 0.5 * float(z @ weights) + root.half_log_determinant
     value += float(np.log(known.multiples + s).sum()) + n * math.log(sd)
 
-    W = inverse
-    W -= np.outer(weights, weights)
-    bend, slope = W * parts.bend, W * parts.slope
     gradient = np.empty_like(theta)
-    gradient[:D] = (a * a * bend.sum(axis=1)[:, None] - (bend @ a) * a - (slope @ a) * a).sum(axis=0)
-    gradient[-4] = 0.5 * np.vdot(W, parts.matern)
-    gradient[-3] = 0.5 * np.vdot(W, parts.quadratic)
-    gradient[-2] = 0.5 * math.exp(theta[-2]) * float(np.trace(W))
+    gradient[:-1] = root.gradient(weights[:, None])
     by_s = -known.multiples / (known.multiples + s)  # of t, by log s
     sd_by_s = float(z @ by_s) / n
     z_by_s = (by_s - by_s.mean() - z * sd_by_s) / sd
@@ -114,7 +148,7 @@ def likeliest(
     found = minimize(
         negative_log_posterior,
         np.clip(theta, about.low, about.high),
-        (x, known),
+        (x, known, room(len(x), len(x))),
         method="L-BFGS-B",
         jac=True,
         bounds=list(zip(about.low, about.high, strict=True)),
@@ -123,8 +157,8 @@ def likeliest(
     return np.asarray(found.x)
 
 
-def symmetric(lower: FloatArray) -> FloatArray:
-    """A matrix of which only the lower triangle is there, as a whole one."""
-    whole = np.tril(lower)
-    whole += np.tril(lower, -1).T
-    return whole
+def symmetric(lower: FloatArray, out: FloatArray | None = None) -> FloatArray:
+    """A matrix of which only the lower triangle is there, zeros above it, as a whole one."""
+    whole = np.add(lower, lower.T, out=out)
+    whole.flat[:: len(lower) + 1] *= 0.5
+    return np.asarray(whole)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray
-from .kernel import Kernel, covariance, differentiable
+from .kernel import Kernel, blocks, covariance, differentiable
 from .posterior import OTHERS, first_parameters, kernel_of, likeliest, noise_of, symmetric
 from .warp import Gaps, Warp, extended, gaps, unwarped, warp_of
 
@@ -39,6 +39,13 @@ class Slopes(NamedTuple):
     sd: FloatArray
     mean_by_x: FloatArray
     sd_by_x: FloatArray
+
+
+class Steepness(NamedTuple):
+    """Mean - kappa sd at points, and its derivatives by their coordinates, one row each."""
+
+    bound: FloatArray
+    by_x: FloatArray
 
 
 class Fitted(NamedTuple):
@@ -65,15 +72,34 @@ class Fitted(NamedTuple):
 
     def predict(self, x: FloatArray) -> Prediction:
         """What to expect at points."""
-        a = self.kernel.scaled(x)
-        k = covariance(self.kernel, a, self.known)
-        explained = np.einsum("ij,ij->i", k @ self.inverse, k)
-        variance = self.kernel.variance(a) - explained
-        return Prediction(k @ self.weights, np.sqrt(np.maximum(variance, LEAST_VARIANCE)))
+        mean, sd = predicted(self.kernel, self.known, self.weights, self.inverse, x)
+        return Prediction(mean, sd)
 
     def mean(self, x: FloatArray) -> FloatArray:
         """The mean alone, which is cheaper."""
-        return np.asarray(covariance(self.kernel, self.kernel.scaled(x), self.known) @ self.weights)
+        a, mean = self.kernel.scaled(x), np.empty(len(x))
+        for block in blocks(len(x), len(self.known)):
+            mean[block] = covariance(self.kernel, a[block], self.known) @ self.weights
+        return mean
+
+    def bounds(self, x: FloatArray, kappa: float, worst: FloatArray) -> FloatArray:
+        """Mean - kappa sd at points; infinite where that cannot be below `worst`, one number for each point.
+
+        The standard deviation is at most what any single known point leaves of it. That is cheap, and often
+        enough to see that a point does not matter.
+        """
+        kernel, noise = self.kernel, noise_of(self.theta)
+        a, own = kernel.scaled(x), 1.0 / (kernel.variance(self.known) + noise)
+        before, values = kernel.variance(a), np.full(len(x), np.inf)
+        for block in blocks(len(x), len(self.known)):
+            k = covariance(kernel, a[block], self.known)
+            mean, variance = k @ self.weights, before[block]
+            left = variance - (k * k * own).max(axis=1)
+            rows = np.flatnonzero(mean - kappa * np.sqrt(np.maximum(left, LEAST_VARIANCE)) < worst[block])
+            k, mean = k[rows], mean[rows]
+            variance = variance[rows] - np.einsum("ij,ij->i", k @ self.inverse, k)
+            values[rows + block.start] = mean - kappa * np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+        return values
 
     def slopes(self, x: FloatArray) -> Slopes:
         """A prediction with its derivatives."""
@@ -91,6 +117,23 @@ class Fitted(NamedTuple):
         mean_by_a = parts.gradient(np.broadcast_to(self.weights, k.shape))
         lengths = kernel.lengths
         return Slopes(k @ self.weights, sd, mean_by_a / lengths, by_a / (2.0 * sd[:, None] * lengths))
+
+    def steepness(self, x: FloatArray, kappa: float) -> Steepness:
+        """Mean - kappa sd at points and its derivatives, which are cheaper together."""
+        kernel, D = self.kernel, x.shape[1]
+        a = kernel.scaled(x)
+        parts = differentiable(kernel, a, self.known)
+        k = parts.total
+        mean = k @ self.weights
+        if kappa == 0.0:
+            return Steepness(mean, parts.gradient(self.weights) / kernel.lengths)
+        solved = k @ self.inverse
+        variance = kernel.variance(a) - np.einsum("ij,ij->i", solved, k)
+        sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
+        share = np.where(variance > LEAST_VARIANCE, kappa / sd, 0.0)[:, None]
+        far = 1.0 + np.einsum("ij,ij->i", a, a)[:, None] / D
+        by_a = parts.gradient(self.weights + share * solved) - (2.0 * kernel.quadratic / D) * share * far * a
+        return Steepness(mean - kappa * sd, by_a / kernel.lengths)
 
     def believing(self, x: FloatArray) -> Fitted:
         """The model if these points turned out as it predicts: the same mean, and surer of it around them."""
@@ -170,11 +213,24 @@ def inverted(K: FloatArray, noise: float) -> FloatArray:
     while True:
         noisy = K.copy()
         noisy.flat[:: len(K) + 1] += noise
-        factor, info = lapack.dpotrf(noisy, lower=1, clean=0, overwrite_a=1)
+        factor, info = lapack.dpotrf(noisy.T, lower=1, clean=1, overwrite_a=1)
         if not info:
             break
         noise = max(10 * noise, 1e-12 * float(K.diagonal().max()))
     return symmetric(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
+
+
+def predicted(
+    kernel: Kernel, known: FloatArray, weights: FloatArray, inverse: FloatArray, x: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation at points; of several processes with one kernel, a column for each mean."""
+    a = kernel.scaled(x)
+    mean, variance = np.empty((len(x), *weights.shape[1:])), kernel.variance(a)
+    for block in blocks(len(x), len(known)):
+        k = covariance(kernel, a[block], known)
+        mean[block] = k @ weights
+        variance[block] -= np.einsum("ij,ij->i", k @ inverse, k)
+    return mean, np.sqrt(np.maximum(variance, LEAST_VARIANCE))
 
 
 def enlarged(

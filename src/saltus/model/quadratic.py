@@ -153,9 +153,7 @@ def limited_step(
         np.zeros(n),
         method="SLSQP",
         jac=True,
-        bounds=list(
-            zip(np.maximum(-REACH, (low - x[best]) / h), np.minimum(REACH, (high - x[best]) / h), strict=True)
-        ),
+        bounds=np.clip(np.column_stack((low - x[best], high - x[best])) / h[:, None], -REACH, REACH),
         constraints=rules,
         options={"maxiter": 50, "ftol": 1e-14},
     )

@@ -7,6 +7,7 @@ are rows of the unit cube.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..space.unit import UnitCube
 CANDIDATES = 400  # random points
 CHANGED = 3  # coordinates: half of the points change about so many, the others ...
 MOST_CHANGED = 20  # ... about so many
+AT_ONCE = 50  # of these
 STARTS = 3  # of local searches
 ROUNDS = 8  # of a local search, at most
 SHORTER = 0.6  # continuous steps, from one round to the next
@@ -77,47 +79,48 @@ class Seen:
             return np.zeros(len(points), dtype=bool)
         shadows = points @ self._line
         after = np.searchsorted(self._shadows, shadows)
-        gaps = [
-            np.abs(self._shadows[np.clip(place, 0, len(self._shadows) - 1)] - shadows)
-            for place in (after - 1, after)
-        ]
+        gaps = [np.abs(self._shadows.take(place, mode="clip") - shadows) for place in (after - 1, after)]
         return np.asarray(np.minimum(*gaps) < SAME)
 
 
 class Acquisition(NamedTuple):
-    """What is to be minimised: mean - kappa sd of a model, infinite where enough is known."""
+    """What is to be minimised where not enough is known: mean - kappa sd of a model."""
 
     model: Fitted
     kappa: float
     seen: Seen
     closed: Seen  # integers, as rows of the unit cube, that have been tried enough
 
-    def __call__(self, u: FloatArray) -> FloatArray:
-        """Its value at points, one row each: infinite where something is known or closed."""
-        return np.asarray(np.where(self.shut(u), np.inf, self.bound(u)))
-
-    def bound(self, u: FloatArray) -> FloatArray:
-        """Mean - kappa sd at points."""
+    def __call__(self, u: FloatArray, worst: FloatArray) -> FloatArray:
+        """Mean - kappa sd at points; it may be infinite where it is not below the worst that matters."""
         if self.kappa == 0.0:
             return self.model.mean(u)
-        prediction = self.model.predict(u)
-        return prediction.mean - self.kappa * prediction.sd
+        return self.model.bounds(u, self.kappa, worst)
 
     def shut(self, u: FloatArray) -> Mask:
         """Where something is known or closed."""
-        return self.seen.which(u) | self.closed.which(u[:, u.shape[1] - self.closed.width :])
+        return self.seen.which(u) | self.pointless(u)
+
+    def pointless(self, u: FloatArray) -> Mask:
+        """Where the integers are closed, so that no step in the continuous coordinates leads anywhere."""
+        return self.closed.which(u[:, u.shape[1] - self.closed.width :])
 
     def slope(self, u: FloatArray) -> FloatArray:
         """Its gradient at points, one row each, for steps in the continuous coordinates."""
-        slopes = self.model.slopes(u)
-        return slopes.mean_by_x - self.kappa * slopes.sd_by_x
+        return self.model.steepness(u, self.kappa).by_x
 
 
 class Criterion(Protocol):
     """What `lowest` minimises."""
 
-    def __call__(self, u: FloatArray) -> FloatArray:
-        """Its value at points, one row each."""
+    def __call__(self, u: FloatArray, worst: FloatArray) -> FloatArray:
+        """Its value at points, one row each; it may be infinite where it is not below `worst`."""
+
+    def shut(self, u: FloatArray) -> Mask:
+        """Where it does not count."""
+
+    def pointless(self, u: FloatArray) -> Mask:
+        """Where no step in the continuous coordinates leads anywhere."""
 
     def slope(self, u: FloatArray) -> FloatArray:
         """Its gradient at points, one row each."""
@@ -136,12 +139,27 @@ class Restricted(NamedTuple):
     limits: list[Limits]
     weight: float
 
-    def __call__(self, u: FloatArray) -> FloatArray:
-        """Its value at points, one row each: infinite where something is known or closed."""
-        values = self.weight * self.plain.bound(u) if self.weight else np.zeros(len(u))
+    def __call__(self, u: FloatArray, worst: FloatArray) -> FloatArray:
+        """Its value at points, one row each; it may be infinite where it is not below the worst that matters.
+
+        A chance only adds to it: what is not below the worst that matters is not looked at any further.
+        """
+        values, left = np.zeros(len(u)), np.arange(len(u))
+        if self.weight:
+            values = self.weight * self.plain(u, worst / self.weight)
         for limits in self.limits:
-            values -= limits.log_feasible(u)
-        return np.asarray(np.where(self.plain.shut(u), np.inf, values))
+            left = left[values[left] < worst[left]]
+            if len(left):
+                values[left] -= limits.log_feasible(u[left])
+        return values
+
+    def shut(self, u: FloatArray) -> Mask:
+        """Where something is known or closed."""
+        return self.plain.shut(u)
+
+    def pointless(self, u: FloatArray) -> Mask:
+        """Where no step in the continuous coordinates leads anywhere."""
+        return self.plain.pointless(u)
 
     def slope(self, u: FloatArray) -> FloatArray:
         """Its gradient at points, one row each, for steps in the continuous coordinates."""
@@ -174,15 +192,15 @@ def refined(
         return np.concatenate((t, start[n:]))
 
     def value(t: FloatArray) -> tuple[float, FloatArray]:
-        at = model.slopes(whole(t)[None])
-        return float(at.mean[0] - kappa * at.sd[0]), (at.mean_by_x - kappa * at.sd_by_x)[0, :n]
+        at = model.steepness(whole(t)[None], kappa)
+        return float(at.bound[0]), at.by_x[0, :n]
 
     def bounds(t: FloatArray) -> tuple[FloatArray, FloatArray]:
         name = t.tobytes()
         if name not in last:
-            at = [limits.slopes(whole(t)) for limits in criterion.limits]
-            values = [-(one.mean + caution * one.sd) for one in at]
-            slopes = [-(one.mean_by_x + caution * one.sd_by_x) for one in at]
+            at = [limits.slopes(whole(t)[None]) for limits in criterion.limits]
+            values = [-(one.mean[0] + caution * one.sd[0]) for one in at]
+            slopes = [-(one.mean_by_x[0] + caution * one.sd_by_x[0]) for one in at]
             last.clear()
             last[name] = np.concatenate(values), np.concatenate(slopes)[:, :n]
         return last[name]
@@ -213,13 +231,25 @@ def lowest(
         rough: without a local search.
     """
     candidates = random_points(cube, box, rng)
-    values = acquisition(candidates)
+    values = _lowest_few(acquisition, candidates)
     first = np.argsort(values, kind="stable")[:STARTS]
     u, values = candidates[first], values[first]
     if not rough:
         u, values = _improved(acquisition, cube, box, u, values, rng)
     best = int(values.argmin())
     return u[best] if np.isfinite(values[best]) else None
+
+
+def _lowest_few(acquisition: Criterion, u: FloatArray) -> FloatArray:
+    """Values at points, as far as these may be among the first to start from: else infinite."""
+    values = np.full(len(u), np.inf)
+    worst = math.inf
+    free = np.flatnonzero(~acquisition.shut(u))
+    for begin in range(0, len(free), AT_ONCE):
+        some = free[begin : begin + AT_ONCE]
+        values[some] = acquisition(u[some], np.full(len(some), worst))
+        worst = float(np.partition(values, STARTS - 1)[STARTS - 1])
+    return values
 
 
 def random_points(
@@ -242,19 +272,37 @@ def _improved(
     values: FloatArray,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Local searches from several points, side by side."""
+    """Local searches from several points, side by side.
+
+    Where a search has not moved, its slope is the same, and so are its neighbours in the integers.
+    """
     step, n = 0.5, cube.n_continuous
-    rows = np.arange(len(u))
-    for _ in range(ROUNDS):
+    rows, slope = np.arange(len(u)), np.zeros((len(u), n))
+    lower = np.ones(len(u), dtype=bool)
+    random = _random_steps(rng, len(u), n)
+    for turn in range(ROUNDS):
         around = [integer_neighbours(cube, u)]
+        integers = around[0].shape[1]
         if n:
-            around.append(_continuous_neighbours(acquisition, box, u, n, step, rng))
+            pointless = acquisition.pointless(u)
+            if pointless.all() and not lower.any():
+                break
+            moved = lower & ~pointless
+            slope[lower] = 0.0
+            if moved.any():
+                slope[moved] = acquisition.slope(u[moved])[:, :n]
+            around.append(_continuous_neighbours(slope, random[turn], box, u, step))
             step *= SHORTER
         tried = np.concatenate(around, axis=1)
         count = tried.shape[1]
         if not count:
             break
-        found = acquisition(tried.reshape(-1, cube.N)).reshape(len(u), count)
+        new = np.ones((len(u), count), dtype=bool)
+        new[~lower, :integers] = False
+        new[new] = ~acquisition.shut(tried[new])
+        found = np.full((len(u), count), np.inf)
+        if new.any():
+            found[new] = acquisition(tried[new], np.broadcast_to(values[:, None], new.shape)[new])
         best = found.argmin(axis=1)
         lower = found[rows, best] < values
         u = np.where(lower[:, None], tried[rows, best], u)
@@ -269,34 +317,42 @@ def integer_neighbours(cube: UnitCube, u: FloatArray) -> FloatArray:
     n, lattice = cube.n_continuous, cube.lattice
     own = lattice.plateau(u[:, n:])
     few = lattice.last < FEW_VALUES
-    columns: list[int] = []
-    plateaus: list[FloatArray] = []
-    for j, last in enumerate(lattice.last.tolist()):
-        if few[j]:
-            others = [np.mod(own[:, j] + k, last + 1) for k in range(1, int(last) + 1)]
-        else:
-            others = [np.maximum(own[:, j] - 1, 0), np.minimum(own[:, j] + 1, last)]
-        columns += [j] * len(others)
-        plateaus += others
-    tried = np.repeat(u[:, None, :], len(columns), axis=1)
-    for place, (j, other) in enumerate(zip(columns, plateaus, strict=True)):
-        changed = own.copy()
-        changed[:, j] = other
-        tried[:, place, n + j] = lattice.value(changed)[:, j]
+    steps = [
+        (j, k)
+        for j, last in enumerate(lattice.last.tolist())
+        for k in (range(1, int(last) + 1) if few[j] else (-1, 1))
+    ]
+    columns = np.array([j for j, _ in steps], dtype=np.intp)
+    last, place = lattice.last[columns], np.arange(len(steps))
+    others = own[:, columns] + np.array([k for _, k in steps])
+    others = np.where(few[columns], np.mod(others, last + 1), np.clip(others, 0, last))
+    changed = np.repeat(own[:, None, :], len(steps), axis=1)
+    changed[:, place, columns] = others
+    tried = np.repeat(u[:, None, :], len(steps), axis=1)
+    tried[:, place, n + columns] = lattice.value(changed)[:, place, columns]
     return tried
 
 
+def _random_steps(rng: np.random.Generator, count: int, n: int) -> list[FloatArray]:
+    """For each round and each point some steps in some of the continuous coordinates; none without any."""
+    rounds = []
+    for _ in range(ROUNDS if n else 0):
+        steps = rng.standard_normal((count, RANDOM_STEPS, n))
+        steps *= rng.random(steps.shape) < max(0.3, 1 / n)
+        rounds.append(steps)
+    return rounds
+
+
 def _continuous_neighbours(
-    acquisition: Criterion, box: Region, u: FloatArray, n: int, step: float, rng: np.random.Generator
+    slope: FloatArray, random: FloatArray, box: Region, u: FloatArray, step: float
 ) -> FloatArray:
     """For each point some along the slope and some at random, in the continuous coordinates."""
+    n = slope.shape[1]
     half = box.half[:n]
-    slope = -acquisition.slope(u)[:, :n] * half  # in units of the box, the steepest way
+    slope = -slope * half  # in units of the box, the steepest way
     longest = np.abs(slope).max(axis=1, keepdims=True)
     slope = slope / np.maximum(longest, np.finfo(np.float64).tiny)
     along = slope[:, None, :] * np.array(ALONG)[:, None]
-    random = rng.standard_normal((len(u), RANDOM_STEPS, n))
-    random *= rng.random(random.shape) < max(0.3, 1 / n)
     tried = np.repeat(u[:, None, :], len(ALONG) + RANDOM_STEPS, axis=1)
     tried[:, :, :n] += 2 * step * half * np.concatenate((along, 0.5 * random), axis=1)
     return np.clip(tried, box.low, box.high)
