@@ -16,6 +16,7 @@ from .._typing import FloatArray
 
 MIDDLE = 0.5  # of the unit cube: the quadratic part is centred there
 BLOCK = 12_000  # numbers
+FEW = 3  # points, for which a matrix product is not worth its preparation
 
 
 class Kernel(NamedTuple):
@@ -112,8 +113,13 @@ def differentiable(kernel: Kernel, a: FloatArray, b: FloatArray, space: Space | 
     """The same with both parts apart and what their derivatives need, in new memory or in this."""
     matern, quadratic, bend, slope, decay, _ = space or room(len(a), len(b))
     r = slope  # for the time being
-    np.matmul(*_for_distances(a, b), out=r)
-    np.maximum(r, 0.0, out=r)
+    if len(a) > FEW:
+        np.matmul(*_for_distances(a, b), out=r)
+        np.maximum(r, 0.0, out=r)
+    else:
+        apart = a[:, None, :] - b
+        np.einsum("ijk,ijk->ij", apart, apart, out=r)
+        r *= 5.0
     np.multiply(r, 1.0 / 3.0, out=matern)
     np.sqrt(r, out=r)
     np.negative(r, out=decay)

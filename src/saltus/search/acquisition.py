@@ -14,6 +14,7 @@ import numpy as np
 
 from .._typing import FloatArray, Mask
 from ..model import Fitted, Limits
+from ..model.together import together
 from ..space.unit import UnitCube
 
 CANDIDATES = 400  # random points
@@ -184,28 +185,30 @@ def refined(
     from scipy.optimize import minimize
 
     n = cube.n_continuous
-    model, kappa = criterion.plain.model, criterion.plain.kappa
-
+    models = together([criterion.plain.model, *criterion.limits])
+    deviations = np.full(1 + len(criterion.limits), caution)
+    deviations[0] = -criterion.plain.kappa
     last: dict[bytes, tuple[FloatArray, FloatArray]] = {}  # it asks for values and slopes apart
 
     def whole(t: FloatArray) -> FloatArray:
         return np.concatenate((t, start[n:]))
 
-    def value(t: FloatArray) -> tuple[float, FloatArray]:
-        at = model.steepness(whole(t)[None], kappa)
-        return float(at.bound[0]), at.by_x[0, :n]
-
     def bounds(t: FloatArray) -> tuple[FloatArray, FloatArray]:
         name = t.tobytes()
         if name not in last:
-            at = [limits.slopes(whole(t)[None]) for limits in criterion.limits]
-            values = [-(one.mean[0] + caution * one.sd[0]) for one in at]
-            slopes = [-(one.mean_by_x[0] + caution * one.sd_by_x[0]) for one in at]
             last.clear()
-            last[name] = np.concatenate(values), np.concatenate(slopes)[:, :n]
+            last[name] = models.bounds(whole(t), deviations)
         return last[name]
 
-    rules: Any = {"type": "ineq", "fun": lambda t: bounds(t)[0], "jac": lambda t: bounds(t)[1]}
+    def value(t: FloatArray) -> tuple[float, FloatArray]:
+        values, slopes = bounds(t)
+        return float(values[0]), slopes[0, :n]
+
+    rules: Any = {
+        "type": "ineq",
+        "fun": lambda t: -bounds(t)[0][1:],
+        "jac": lambda t: -bounds(t)[1][1:, :n],
+    }
     found = minimize(
         value,
         np.clip(start[:n], box.low[:n], box.high[:n]),
