@@ -93,7 +93,7 @@ def test_parts_of_the_default_can_be_left_out() -> None:
     assert without("scan", "saltus-es") == {"scan"}
     assert without(["scan", "deep", "scan"], "saltus-es") == {"scan", "deep"}
     assert without(OPTIONAL, "saltus-es") == set(OPTIONAL)
-    assert without(OPTIONAL_WITH_A_MODEL, "saltus") == {"model", "asking", *OPTIONAL}
+    assert without(OPTIONAL_WITH_A_MODEL, "saltus") == {"model", "asking", "limits", "evolution", *OPTIONAL}
     with pytest.raises(ValueError, match=r"without takes 'scaling', 'newton', .*; got 'model'$"):
         without("model", "saltus-es")
     with pytest.raises(ValueError, match=r"without takes 'scaling', 'newton', .*; got 'skan'.*'scan'"):

@@ -16,7 +16,7 @@ MANY_PHASES = (DEFAULT_STRATEGY, WITHOUT_MODEL)
 STRATEGIES = (*MANY_PHASES, *SINGLE)
 # what can be left out of them, to see what it is worth (`experiments.ablation`)
 OPTIONAL = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
-OPTIONAL_WITH_A_MODEL = ("model", "asking", "limits", *OPTIONAL)
+OPTIONAL_WITH_A_MODEL = ("model", "asking", "limits", "evolution", *OPTIONAL)
 
 
 class Settings(NamedTuple):
