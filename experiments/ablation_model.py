@@ -20,8 +20,8 @@ from experiments.small import BOOK, Run, read, run_one, share
 from saltus.search.settings import OPTIONAL, OPTIONAL_WITH_A_MODEL
 
 WHOLE = "saltus"
-# bbob-mixint has no constraints: `experiments.constrained` is where "limits" can be left out
-PARTS = [part for part in OPTIONAL_WITH_A_MODEL if part not in OPTIONAL and part != "limits"]
+ELSEWHERE = ("limits", "evolution")  # for constraints and for integers alone: bbob-mixint has none of both
+PARTS = [part for part in OPTIONAL_WITH_A_MODEL if part not in (*OPTIONAL, *ELSEWHERE)]
 FILE = RESULTS / "ablation-model.csv"
 BUDGETS = (10, 20, 50)
 

@@ -99,8 +99,8 @@ class Optimizer:
             auto_restart: begin another run by itself when one has stopped; default only with "saltus" and
                 "saltus-es", which cannot go on otherwise.
             without: parts of "saltus" that are left out, to see what they are worth: any of "model",
-                "asking", "scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global
-                runs"; of "saltus-es" the same but the first two.
+                "asking", "limits", "evolution", "scaling", "newton", "deep", "sweep", "neighbours", "scan",
+                "local runs", "global runs"; of "saltus-es" the same but the first four.
         """
         if not isinstance(space, Space):
             raise TypeError(

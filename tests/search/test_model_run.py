@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saltus import Bool, Float, Int, Optimizer, Outcome, Space, _serialize
+from saltus import Bool, Float, Int, Optimizer, Outcome, Space, Stop, _serialize, minimize
 from saltus._typing import FloatArray
+from saltus.problems import Problem, coil_spring, pressure_vessel
 from saltus.search.model_run import FIRST_SIDE, LARGEST_SIDE, ModelRun
 from saltus.search.proposal import Evaluated, Results
 from saltus.space.encoding import Encoding
@@ -301,3 +302,22 @@ def test_failures_are_avoided() -> None:
     assert sum(failed[20:]) < 20
     assert optimizer.best is not None
     assert optimizer.best.value < 2.3
+
+
+def test_under_constraints_integers_get_another_chance_where_the_mean_counts() -> None:
+    """Otherwise the best ones are closed when they were tried just outside of the feasible region."""
+    optimizer = searched(MIXED, True, 30)
+    run = optimizer._search.phase
+    assert isinstance(run, ModelRun)
+    known = run.domain.model.known()[0]
+    often = np.tile(known[0], (3, 1))
+    assert known[0, 1:] in run._closed(known[-1], often, 1.0)
+    assert known[0, 1:] not in run._closed(known[-1], often, 0.0)
+
+
+@pytest.mark.parametrize(("make", "seed"), [(coil_spring, 0), (pressure_vessel, 1)])
+def test_designs_take_few_evaluations(make: Callable[[], Problem], seed: int) -> None:
+    """Where integers decide, and the continuous variables have to follow along active constraints."""
+    problem = make()
+    result = minimize(problem.fun, problem.space, seed=seed, budget=110, target=1.001 * problem.best)
+    assert result.stop is Stop.TARGET

@@ -390,7 +390,7 @@ def test_evaluations_are_counted_for_the_kind_of_run() -> None:
     x = drawn(saltus)
     points = saltus.phase.propose()
     saltus.observe(Results(points, (x**2).sum(axis=1), None), np.random.default_rng(1))
-    assert saltus.spent == {"small": 8, "large": 0, "local": 0}
+    assert saltus.spent == {"small": 8, "large": 0, "local": 0, "evolution": 0}
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_kinds_that_are_left_out(without: str, kinds: set[str]) -> None:
 
 def test_kinds_of_runs_have_these_names() -> None:
     """They are in records of studies."""
-    assert KINDS == ("small", "large", "local")
+    assert KINDS == ("small", "large", "local", "evolution")
 
 
 @pytest.mark.parametrize("kind", ["first", "global", "local"])

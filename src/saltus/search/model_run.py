@@ -174,7 +174,7 @@ class ModelRun(Phase):
         model = surrogate.about(best, under_way, most, in_passing=extra)
         seen = Seen(np.concatenate((surrogate.known()[0], under_way)))
         kappa = KAPPAS[turn % len(KAPPAS)]
-        acquisition = Acquisition(model, kappa, seen, self._closed(best, under_way))
+        acquisition = Acquisition(model, kappa, seen, self._closed(best, under_way, kappa))
         if surrogate.limited:
             return self._next_feasible(acquisition, best, under_way, most, turn, rng, extra=extra)
         side = self._side
@@ -222,11 +222,15 @@ class ModelRun(Phase):
         """Of the region in which it looks."""
         return LARGEST_SIDE if "region" in self.domain.settings.without else self.side
 
-    def _closed(self, best: FloatArray, under_way: FloatArray) -> Seen:
-        """Integers that were tried too often; for those of the best point, only since it is the best."""
-        n = self.domain.n_continuous
-        known = np.concatenate((self.domain.model.known()[0], under_way))[:, n:]
-        if not n or not known.shape[1]:
+    def _closed(self, best: FloatArray, under_way: FloatArray, kappa: float) -> Seen:
+        """Integers that were tried too often; for those of the best point, only since it is the best.
+
+        Under constraints none where the mean alone counts: the best integers may have been tried just outside
+        of the feasible region each time.
+        """
+        n, surrogate = self.domain.n_continuous, self.domain.model
+        known = np.concatenate((surrogate.known()[0], under_way))[:, n:]
+        if not n or not known.shape[1] or (kappa == 0.0 and surrogate.constrained):
             return Seen(np.empty((0, known.shape[1])))
         which, counts = np.unique(np.round(known, 9), axis=0, return_counts=True)
         own = (np.abs(which - best[n:]) < SAME).all(axis=1)

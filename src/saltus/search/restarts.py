@@ -2,7 +2,8 @@
 
 The first run starts from the first Gaussian. Then global runs (from a random place, with the default or
 a growing population) and local ones (at the incumbent, with small steps) take turns by what they have cost:
-the more local runs fail, the more is spent globally.
+the more local runs fail, the more is spent globally. Where all variables are integers and the strategy is
+`saltus`, evolutions have twice as much as all of these together.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from .. import _serialize
 from .._typing import FloatArray
 from .asking import Asking, askable
 from .coordinate_scan import CoordinateScan
+from .integer_evolution import IntegerEvolution, roomy
 from .mixed_run import MixedRun
 from .model_run import ModelRun
 from .phase import Phase
@@ -25,6 +27,7 @@ from .stopping import Stop
 
 GLOBAL_SHARE = 0.4  # evaluations of global runs, relative to local ones ...
 PER_FAILURE = 0.1  # ... and how much more for each local run that has failed since the last success
+EVOLUTION_SHARE = 2 / 3  # evaluations of evolutions, relative to all: where there are integers only
 SCAN_SHARE = 0.4  # probability of a coordinate scan at the incumbent, instead of a local run
 WITHIN = 0.2  # global runs start this share of the range away from its ends
 LOCAL_SHARES = (0.01, 0.1)  # first standard deviation of a local run: continuous, relative to the range ...
@@ -34,7 +37,8 @@ LOCAL_INTEGERS = 0.1  # ... or this part of the continuous one's share of the ra
 MOST_VARIABLES = 50  # of a model
 LIMITED = 200  # evaluations for each variable up to which there are further model runs, with constraints
 
-KINDS = ("small", "large", "local")  # global with the default population, global with a larger one, local
+# runs: global with the default population, global with a larger one, local, evolutions
+KINDS = ("small", "large", "local", "evolution")
 
 
 class Saltus:
@@ -60,7 +64,9 @@ class Saltus:
         self._begin(MixedRun(domain, m, 1.0) if self.opened else ModelRun(domain, m))
 
     def _begin(
-        self, first: ModelRun | MixedRun | CoordinateScan, covariance: FloatArray | None = None
+        self,
+        first: ModelRun | MixedRun | IntegerEvolution | CoordinateScan,
+        covariance: FloatArray | None = None,
     ) -> None:
         goal = None if self.incumbent is None else self.incumbent.key
         self.descent = Descent(self.domain, first, goal, covariance)
@@ -132,6 +138,10 @@ class Saltus:
         if not self.opened:
             self._open(rng)
             return
+        if self._evolves():
+            self.kind = "evolution"
+            self._begin(IntegerEvolution(self.domain))
+            return
         incumbent = self.incumbent
         if incumbent is None or incumbent.violation == math.inf or self._go_global():
             self._begin(self._global(rng))
@@ -142,6 +152,13 @@ class Saltus:
             self._begin(CoordinateScan(self.domain, incumbent, rng), covariance)
         else:
             self._begin(self._local(incumbent, rng))
+
+    def _evolves(self) -> bool:
+        """Whether there can be evolutions, and they have had less than their share."""
+        if self.domain.surrogate is None or "evolution" in self.domain.settings.without:
+            return False
+        due = self.spent["evolution"] <= EVOLUTION_SHARE * sum(self.spent.values())
+        return due and roomy(self.domain)
 
     def _go_global(self) -> bool:
         """Whether global runs have had less than their share."""

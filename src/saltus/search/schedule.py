@@ -1,6 +1,7 @@
 """Schedule: which phase follows which, from the start of a run to the bottom of its valley.
 
     model run ----------------> coarse -> sweep
+    evolution ----------------> sweep
     mixed run -> model run ---> coarse -> sweep -> neighbours -> deep -> scan
                                 ^_________|  better: coarse again        |
                                 ^________________________________________|  better: again, once
@@ -8,7 +9,7 @@
 With the strategy `saltus-es` there are no model runs. After the one at the very beginning, the descent is a
 short one: a mixed run comes next, and may find a better valley. With constraints there is none, since such a
 model run goes on until its region is small. The one around the end of a mixed run comes
-while the model knows enough.
+while the model knows enough. The evolution is one of those runs where all variables are integers.
 
 Coarse and deep are the continuous variables alone: by Newton steps, or by the polish, a Gaussian, where those
 fail. Only what is better than the goal (the best point of all runs before) is worth what comes after the
@@ -26,6 +27,7 @@ from .._typing import FloatArray
 from ..order import Key
 from .asking import knows_enough
 from .coordinate_scan import CoordinateScan
+from .integer_evolution import IntegerEvolution
 from .integer_neighbours import IntegerNeighbours, affordable
 from .integer_sweep import IntegerSweep
 from .mixed_run import MixedRun
@@ -38,7 +40,7 @@ from .proposal import Domain, Evaluated
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
     for phase in (
-        *(ModelRun, MixedRun, Newton, Polish),
+        *(ModelRun, MixedRun, IntegerEvolution, Newton, Polish),
         *(IntegerSweep, IntegerNeighbours, CoordinateScan),
     )
 }
@@ -53,7 +55,7 @@ class Descent:
     def __init__(
         self,
         domain: Domain,
-        first: ModelRun | MixedRun | CoordinateScan,
+        first: ModelRun | MixedRun | IntegerEvolution | CoordinateScan,
         goal: Key | None,
         covariance: FloatArray | None = None,
     ) -> None:
@@ -97,6 +99,8 @@ class Descent:
                 if self.domain.n_continuous:
                     self.covariance = run.conditional()
                 return self._around(point) or self._settled(point, rng)
+            case IntegerEvolution():
+                return self._sweep(point, rng) if self._worth_it(point) else None
             case Newton(failed=True):
                 return self._polish(point)
             case Newton() | Polish():
