@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -337,3 +338,33 @@ def test_points_told_by_hand_count_at_once(tmp_path: Path) -> None:
     assert [*(study.sensitivity() or ())] == ["x0", "x1"]
     (expected,) = study.predict([[0.5, 2.0]])
     assert expected.low < 0.02 < expected.high
+
+
+LOGS = Space({"rate": Float(1e-4, 1e2, log=True), "width": Float(1e-3, 10, log=True), "k": Int(0, 20)})
+
+
+def log_bowl(p: Any) -> float:
+    return float(np.log(p["rate"]) ** 2 + np.log(p["width"]) ** 2 + (p["k"] - 7) ** 2)
+
+
+@pytest.mark.parametrize("strategy", ["saltus", "saltus-es", "cma-es"])
+def test_a_study_goes_on_where_numbers_are_rounded_otherwise(
+    tmp_path: Path, strategy: str, other_processor: Callable[[], None]
+) -> None:
+    """What was asked is read from the record."""
+    study = Study.create(tmp_path / "study.db", LOGS, seed=1, strategy=strategy, batch=4)
+    study.optimize(log_bowl, budget=42)
+    waiting = study.ask()
+    before = [trial.params for trial in study.trials()]
+    assert waiting
+    other_processor()
+    study = Study.open(tmp_path / "study.db")
+    study.tell(waiting[0].id, log_bowl(waiting[0].params))
+    result = study.optimize(log_bowl, budget=90)
+    assert result.nfev == 90
+    trials = list(study.trials())
+    assert [trial.params for trial in trials[: len(before)]] == before
+    assert all(trial.value == log_bowl(trial.params) for trial in trials if trial.status == "done")
+    assert study.best is not None
+    assert result.params == study.best.params
+    assert result.fun == log_bowl(result.params)

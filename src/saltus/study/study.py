@@ -406,8 +406,9 @@ class Study:
 
     def _optimizer(self, database: Database) -> Optimizer:
         with self._readable():
-            optimizer = Optimizer.restore(json.loads(database.state()[2]), self.space)
-            # the state is without its memory: points are in the record already
+            # the state is without its memory: points are in the record already, those that are asked too
+            state, asked = json.loads(database.state()[2]), lambda id: database.trial(id).params
+            optimizer = Optimizer.restore(state, self.space, asked)
             told = (t for t in database.trials() if t.generation < optimizer.generation)
             remember(optimizer.memory, told, self.head.direction)
         return optimizer
