@@ -3,7 +3,11 @@
 import os
 import shutil
 import signal
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+import pytest
 from hypothesis import settings
 
 # where tests run in the background, SIGINT may be ignored, and all that they start would inherit that
@@ -17,3 +21,14 @@ if os.path.isdir(_MEMORY) and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(
 # timing never decides a test: a busy machine is no error
 settings.register_profile("saltus", deadline=None)
 settings.load_profile("saltus")
+
+
+@pytest.fixture
+def other_processor(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Called, this process goes on as if on a machine whose `exp` rounds otherwise, as with AVX-512."""
+    exact = np.exp
+
+    def rounded(*arguments: Any, **options: Any) -> Any:
+        return np.nextafter(exact(*arguments, **options), np.inf)
+
+    return lambda: monkeypatch.setattr(np, "exp", rounded)

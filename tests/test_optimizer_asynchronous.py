@@ -643,3 +643,64 @@ def test_ask_after_a_replay_gives_an_id_that_nobody_has() -> None:
     optimizer = asynchronous(SPACES["mixed"], seed=5)
     optimizer.replay({0: 0, 1: 1}, {})
     assert optimizer.ask()[0].id > 1
+
+
+LOGS = Space({"rate": Float(1e-4, 1e2, log=True), "width": Float(1e-3, 10, log=True), "k": Int(0, 20)})
+
+
+@pytest.mark.parametrize("waits", [True, False])
+@pytest.mark.parametrize("strategy", ["saltus", "saltus-es"])
+def test_a_state_goes_on_where_numbers_are_rounded_otherwise(
+    strategy: str, waits: bool, other_processor: Callable[[], None]
+) -> None:
+    """What was asked is what was asked: in the batch, in flight, told and not learnt from."""
+    optimizer = Optimizer(LOGS, strategy=strategy, seed=1, asynchronous=not waits, batch=4)
+    where: dict[int, Any] = {}
+
+    def value(params: Any) -> float:
+        return float(np.log(params["rate"]) ** 2 + np.log(params["width"]) ** 2 + (params["k"] - 7) ** 2)
+
+    def asked(k: int) -> list[Candidate]:
+        new = optimizer.ask(k)
+        where.update((c.id, c.params) for c in new)
+        return new
+
+    running = asked(8)
+    for _ in range(60):
+        if waits and not running:
+            running = asked(8)
+        done = running.pop(0 if waits else len(running) // 2)
+        optimizer.tell(done, value(done.params))
+        running += [] if waits else asked(1)
+    running += asked(3)
+    if running[1:]:
+        done = running.pop()
+        optimizer.tell(done, value(done.params))
+    state = json.dumps(optimizer.state())
+    other_processor()
+    restored = Optimizer.restore(json.loads(state))
+    assert restored.pending == optimizer.pending == sorted(running, key=lambda c: c.id)
+    for candidate in restored.pending:
+        restored.tell(candidate, value(candidate.params) - 1e6)  # the best is one of them
+    restored.ask()
+    assert restored.best is not None
+    assert restored.best.params == where[restored.best.id]
+    numbers = {id: list(params.values()) for id, params in where.items()}
+    memory = zip(restored.memory.ids.tolist(), restored.memory.x.tolist(), strict=True)
+    assert all(numbers[id] == x for id, x in memory)
+
+
+def test_others_say_where_they_evaluated() -> None:
+    """On their machine numbers may be rounded otherwise."""
+    optimizer = asynchronous(LOGS, seed=1)
+    first, second = optimizer.ask(2)
+    there = {name: math.nextafter(v, 1) if name != "k" else v for name, v in first.params.items()}
+    far = {"rate": 50.0, "width": 0.5, "k": 19}
+    asked = {c.id: c.slot for c in (first, second) if c.slot is not None}
+    optimizer.replay(asked, {first.id: (order.Outcome(2.0), there), second.id: (order.Outcome(1.0), far)})
+    assert optimizer.best is not None
+    assert optimizer.best.params == far
+    while not optimizer.settle():
+        candidate = optimizer.ask()[0]
+        optimizer.tell(candidate, 5.0)
+    assert optimizer.memory.x[:2].tolist() == [list(there.values()), list(far.values())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import operator
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -233,6 +233,21 @@ class Optimizer:
             x = np.concatenate((self._points.x, more.x))
             self._points = self._points._replace(x=x, params=self._points.params + more.params)
 
+    def _correct(self, id: int, numbers: FloatArray) -> None:
+        """What was asked under this id and not told is this point, whatever this machine would ask now."""
+        flown, batch, encoding = self._in_flight.get(id), self._batch, self._encoding
+        if flown is not None:
+            if not np.array_equal(flown.numbers, numbers):
+                x, plateaus = encoding.corrected(numbers, flown.x, flown.plateaus)
+                self._in_flight[id] = flown._replace(x=x, plateaus=plateaus, numbers=numbers)
+        elif batch is not None:
+            slot = batch.slots[id]
+            self._decode(batch)
+            if not np.array_equal(self._points.x[slot], numbers):
+                at = batch.points.x[slot], batch.points.plateaus[slot]
+                batch.place(slot, *encoding.corrected(numbers, *at))
+                self._points.x[slot], self._points.params[slot] = numbers, encoding.params_of(numbers)
+
     # telling
 
     def tell(
@@ -343,8 +358,7 @@ class Optimizer:
                     continue
                 flown = self._returned[id] = self._in_flight.pop(id)
                 result = LateResult(id, flown.x, flown.plateaus, flown.pair, value, violation)
-                numbers = self._encoding.numbers(flown.x[None], flown.plateaus[None])[0]
-                self._hear(result, flown.phase, numbers)
+                self._hear(result, flown.phase, flown.numbers)
             self._note(ids, values, violations)
 
     def _hear(self, result: LateResult, phase: int, numbers: FloatArray) -> None:
@@ -417,7 +431,8 @@ class Optimizer:
                 return False  # with one worker a batch is learnt from when all of it is told
             if not search.phase.ready(results):
                 return False
-        self._in_flight |= batch.in_flight()
+        self._decode(batch)
+        self._in_flight |= batch.in_flight(self._points.x)
         if halves:
             oldest = (self.generation - PATIENCE) * MOST_SLOTS
             self._strays += [half for half in halves if half.pair < oldest]
@@ -455,8 +470,8 @@ class Optimizer:
 
         Args:
             asked: the slots of the batch that were asked, by id.
-            told: outcomes by id, of whatever batch; with the point, for those that were not asked in this
-                search.
+            told: outcomes by id, of whatever batch; with the point that was evaluated, which those that were
+                asked in this search need not have.
 
         >>> from saltus import Int, Outcome, Space
         >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, asynchronous=True)
@@ -477,6 +492,8 @@ class Optimizer:
             outcome, params = told[id]
             (value,), (violation,), details = _parsed([outcome], None, 1)
             if id in batch.slots or id in self._in_flight:
+                if params is not None:
+                    self._correct(id, self._encoding.numbers_of(params))
                 if details:
                     self._details[id] = outcome
                 self._given.pop(id, None)
@@ -681,7 +698,10 @@ class Optimizer:
     def state(self, memory: bool = True) -> dict[str, Any]:
         """Everything, as JSON-able data: `restore` goes on bit by bit as if never interrupted.
 
-        Without the memory, for who keeps evaluations elsewhere, its size does not grow.
+        That is on the same kind of machine. On another, where the last digits of a sum or of `exp` differ,
+        what was asked before is the same, and what is asked next is as good, but another search.
+
+        Without the memory, for who keeps points and evaluations elsewhere, its size does not grow.
 
         >>> import json
         >>> from saltus import Int, Space
@@ -711,7 +731,7 @@ class Optimizer:
                     [id, o.value, dict(o.constraints), None if o.failure is None else o.failure.name]
                     for id, o in self._details.items()
                 ],
-                "in_flight": [[id, *flown] for id, flown in self._in_flight.items()],
+                "in_flight": [[id, *flown[:-1]] for id, flown in self._in_flight.items()],
                 "late": [list(result) for result in self._late],
                 "strays": [list(result) for result in self._strays],
                 "late_phase": self._late_phase,
@@ -720,26 +740,46 @@ class Optimizer:
         )
         if memory:
             state["memory"] = self.memory.state()
+            state["points"] = _serialize.pack(self._asked())
         return state
+
+    def _asked(self) -> list[list[Any]]:
+        """What was asked and not learnt from: ids and points."""
+        asked = [[id, flown.numbers] for id, flown in self._in_flight.items()]
+        if self._batch is not None:
+            self._decode(self._batch)
+            asked += [[id, self._points.x[slot]] for id, slot in self._batch.slots.items()]
+        return sorted(asked, key=operator.itemgetter(0))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For pickle and copy: the state and the space."""
         return type(self).restore, (self.state(), self.space)
 
     @classmethod
-    def restore(cls, state: Mapping[str, Any], space: Space | None = None) -> Self:
+    def restore(
+        cls,
+        state: Mapping[str, Any],
+        space: Space | None = None,
+        asked: Callable[[int], Params] | None = None,
+    ) -> Self:
         """The optimizer whose `state()` this is; what was asked and not told is in `pending`.
 
-        The state describes the space too, with values of an Ordinal as plain ints and floats. If they were
-        of another type (`np.float32`, `Fraction`) and that matters, give the same space again.
+        Args:
+            state: of an optimizer, on whatever machine.
+            space: The state describes the space too, with values of an Ordinal as plain ints and floats. If
+                they were of another type (`np.float32`, `Fraction`) and that matters, give the same again.
+            asked: for a state without the memory, the point that was asked under an id. Without it such
+                points are computed anew, which gives the same ones on the same kind of machine only.
         """
         try:
-            return cls._restored(state, space)
+            return cls._restored(state, space, asked)
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"not a state of a Saltus optimizer: {error!r}") from error
 
     @classmethod
-    def _restored(cls, packed: Mapping[str, Any], space: Space | None) -> Self:
+    def _restored(
+        cls, packed: Mapping[str, Any], space: Space | None, asked: Callable[[int], Params] | None
+    ) -> Self:
         if packed.get("format") != _FORMAT:
             words = f"state: this version reads format {_FORMAT}, got {packed.get('format')!r}"
             if packed.get("format") in range(1, _FORMAT):
@@ -775,10 +815,10 @@ class Optimizer:
             for id, value, constraints, failure in state["details"]
         }
         self._elsewhere = {int(id): self._shaped(x) for id, x in state["elsewhere"]}
-        self._in_flight = {
-            int(id): InFlight(*self._located(*at), int(pair), int(phase))
-            for id, *at, pair, phase in state["in_flight"]
-        }
+        for id, *at, pair, phase in state["in_flight"]:
+            x, plateaus = self._located(*at)
+            numbers = self._encoding.numbers(x[None], plateaus[None])[0]
+            self._in_flight[int(id)] = InFlight(x, plateaus, int(pair), int(phase), numbers)
         for name in ("late", "strays"):
             results = [
                 LateResult(int(id), *self._located(*at), int(pair), float(value), float(violation))
@@ -789,19 +829,26 @@ class Optimizer:
         self._news = {int(id): (float(value), float(violation)) for id, value, violation in state["news"]}
         for name in _COUNTS:
             setattr(self, name, int(state["counts"][name]))
+        slots: dict[int, int] = {}
         if state["asked"] is not None:
             batch = self._make_batch()
             batch.restore(state["asked"])
+            slots = batch.slots
+        for id, numbers in state.get("points", ()):
+            self._correct(int(id), self._shaped(numbers))
+        if asked is not None:
+            for id in (*slots, *self._in_flight):
+                self._correct(id, self._encoding.numbers_of(asked(id)))
+        if slots:
             for id, told in self._news.items():
-                if id in batch.slots:
+                if id in slots:
                     batch.tell([id], *([number] for number in told))
             self._decode(batch)
-            for id, slot in batch.slots.items():
+            for id, slot in slots.items():
                 if id not in batch.told:
                     self._given[id] = Candidate(id, self._points.params[slot].copy(), slot)
         for id, flown in self._in_flight.items():
-            params = self._encoding.decode(flown.x[None], flown.plateaus[None]).params[0]
-            self._given[id] = Candidate(id, params)
+            self._given[id] = Candidate(id, self._encoding.params_of(flown.numbers))
         return self
 
     def _shaped(self, x: Any) -> FloatArray:

@@ -43,3 +43,46 @@ def test_names_of_columns_stay_apart(tmp_path: Path, capsys: pytest.CaptureFixtu
     main(["export", str(path), "--csv"])
     header = capsys.readouterr().out.splitlines()[0].split(",")
     assert header == ["trial", "generation", "variable value", "k", "value", "status", "reason", "seconds"]
+
+
+HOSTILE = """
+[study]
+name = "a\\u001b[2Jb"
+budget = 2
+seed = 1
+[space]
+"=cmd|x\\u001b]0;title\\u0007" = { type = "int", low = 0, high = 99 }
+"-k" = { type = "int", low = -9, high = -5 }
+[objective]
+command = ["sh", "-c", "exit 3", "\\u001b[31mred"]
+"""
+
+
+def test_names_do_not_reach_the_terminal_as_orders(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(HOSTILE)
+    main(["run", str(path)])
+    path.write_text(HOSTILE.replace("exit 3", "exit 4"))  # the old objective is named
+    commands = [["run", "--budget", "3"], ["show"], ["export", "--csv"], ["export", "--json"], ["ask"]]
+    for name, *options in commands:
+        main([name, str(path), *options])
+    path.write_text(HOSTILE.replace("99 }", "98 }"))  # the variable is named
+    main(["run", str(path)])
+    out, err = capsys.readouterr()
+    assert not {c for c in out + err if not (c.isprintable() or c in "\n\t")}
+
+
+def test_no_cell_is_a_formula(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(HOSTILE)
+    main(["ask", str(path), "-n", "1"])
+    main(["tell", str(path), "0", "--failed", "=1+1"])
+    capsys.readouterr()
+    main(["export", str(path), "--csv"])
+    header, row = csv.reader(io.StringIO(capsys.readouterr().out))
+    assert header[2].startswith("'=cmd|x")
+    assert header[3] == "'-k"
+    assert row[6] == "'=1+1"
+    assert -9 <= int(row[3]) <= -5  # numbers stay numbers

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from saltus.cli import main
+from saltus.study import Study
 
 from .command_line import STUDY
 
@@ -40,3 +41,21 @@ def test_study_files_may_have_any_name(study: Path) -> None:
     assert main(["run", str(other), "--budget", "4"]) == 0
     assert main(["show", str(other)]) == 0
     assert other.with_suffix(".db").exists()
+
+
+def test_a_record_in_which_nothing_was_asked_is_made_anew(
+    study: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """For instance since the first run had failed."""
+    text, _, _ = STUDY.partition("[objective]")
+    study.write_text(text + '[objective]\npython = "not_there:at_all"\n')
+    assert main(["run", str(study)]) == 2
+    assert "there is no module" in capsys.readouterr().err
+    study.write_text(STUDY.replace("high = 9", "high = 8").replace("seed = 1", "seed = 2"))
+    assert main(["run", str(study), "--budget", "3"]) == 0
+    opened = Study.open(study.with_suffix(".db"))
+    assert (opened.head.seed, opened.summary().evaluations) == (2, 3)
+    study.write_text(STUDY)
+    assert main(["run", str(study)]) == 2  # now there is something to lose
+    assert not opened.remove_if_empty()
+    assert opened.path.exists()

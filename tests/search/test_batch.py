@@ -254,21 +254,21 @@ def test_what_flies_on_when_a_batch_is_over() -> None:
         asked(batch, *range(5))
         batch.tell([0], [1.0], [0.0])
         batch.tell([2], [1.0], [0.0])
-        flying = batch.in_flight()
+        flying = batch.in_flight(batch.points.x)
         assert list(flying) == [1, 3, 4]
         assert [one.x.tolist() for one in flying.values()] == [[1.0], [3.0], [4.0]]
         assert [one.pair for one in flying.values()] == numbers
         assert {one.phase for one in flying.values()} == {7}
     for id in (1, 3, 4):
         batch.tell([id], [1.0], [0.0])
-    assert batch.in_flight() == {}
+    assert batch.in_flight(batch.points.x) == {}
 
 
 def test_pairs_have_whole_numbers_and_a_second_attempt_has_none() -> None:
     batch = batch_of(Toy(pairs=True))
     asked(batch, *range(6))
     batch.ask(6, 1)
-    numbers = [one.pair for one in batch.in_flight().values()]
+    numbers = [one.pair for one in batch.in_flight(batch.points.x).values()]
     assert numbers == [*(3 * MOST_SLOTS + n for n in (0, 1, 0, 1, 2, 2)), LONE]
     assert {type(number) for number in numbers} == {int}
 

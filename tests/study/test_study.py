@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -337,3 +339,110 @@ def test_points_told_by_hand_count_at_once(tmp_path: Path) -> None:
     assert [*(study.sensitivity() or ())] == ["x0", "x1"]
     (expected,) = study.predict([[0.5, 2.0]])
     assert expected.low < 0.02 < expected.high
+
+
+LOGS = Space({"rate": Float(1e-4, 1e2, log=True), "width": Float(1e-3, 10, log=True), "k": Int(0, 20)})
+
+
+def log_bowl(p: Any) -> float:
+    return float(np.log(p["rate"]) ** 2 + np.log(p["width"]) ** 2 + (p["k"] - 7) ** 2)
+
+
+@pytest.mark.parametrize("strategy", ["saltus", "saltus-es", "cma-es"])
+def test_a_study_goes_on_where_numbers_are_rounded_otherwise(
+    tmp_path: Path, strategy: str, other_processor: Callable[[], None]
+) -> None:
+    """What was asked is read from the record."""
+    study = Study.create(tmp_path / "study.db", LOGS, seed=1, strategy=strategy, batch=4)
+    study.optimize(log_bowl, budget=42)
+    waiting = study.ask()
+    before = [trial.params for trial in study.trials()]
+    assert waiting
+    other_processor()
+    study = Study.open(tmp_path / "study.db")
+    study.tell(waiting[0].id, log_bowl(waiting[0].params))
+    result = study.optimize(log_bowl, budget=90)
+    assert result.nfev == 90
+    trials = list(study.trials())
+    assert [trial.params for trial in trials[: len(before)]] == before
+    assert all(trial.value == log_bowl(trial.params) for trial in trials if trial.status == "done")
+    assert study.best is not None
+    assert result.params == study.best.params
+    assert result.fun == log_bowl(result.params)
+
+
+def test_an_objective_may_change_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+
+    def moving(p: Any) -> float:
+        os.chdir(tmp_path / "elsewhere")
+        return bowl(p)
+
+    study = Study.create("study.db", SPACE, seed=1)
+    assert study.optimize(moving, budget=40).nfev == 40
+    assert study.best is not None
+    assert not list((tmp_path / "elsewhere").iterdir())
+    assert not (tmp_path / "study.db.lock").exists()
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def raises_unspeakable(p: Any) -> float:
+    raise Unspeakable
+
+
+def raises_at_length(p: Any) -> float:
+    raise ValueError("x" * 50_000_000)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_exception_that_cannot_be_shown_is_a_failure_like_others(tmp_path: Path, workers: int) -> None:
+    study = made(tmp_path)
+    result = study.optimize(raises_unspeakable, budget=3, workers=workers)
+    assert result.failures == 3
+    trial = next(study.trials())
+    assert trial.reason == "Unspeakable: (no message: its __str__ raised RuntimeError)"
+    assert "raises_unspeakable" in (trial.stderr or "")
+    assert study.optimize(bowl, budget=20).nfev == 20
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_messages_are_cut(tmp_path: Path, workers: int) -> None:
+    study = made(tmp_path)
+    began = time.monotonic()
+    assert study.optimize(raises_at_length, budget=4, workers=workers).failures == 4
+    assert time.monotonic() - began < 10
+    trial = next(study.trials())
+    assert trial.reason is not None
+    assert trial.reason.startswith("ValueError: xxx")
+    assert len(trial.reason) == 300
+
+
+def forks(p: Any) -> float:
+    """Both processes come back; the child is late, and says something else."""
+    if os.fork() == 0:
+        time.sleep(0.02)
+        return -1e6
+    time.sleep(0.01)
+    return bowl(p)
+
+
+def forks_and_raises(p: Any) -> float:
+    if os.fork() == 0:
+        raise ValueError("this is the child")
+    return bowl(p)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked there")
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("fun", [forks, forks_and_raises])
+def test_a_child_of_the_objective_says_nothing(tmp_path: Path, workers: int, fun: Any) -> None:
+    study = made(tmp_path)
+    result = study.optimize(fun, budget=24, workers=workers)
+    assert (result.nfev, result.failures) == (24, 0)
+    assert all(trial.value == bowl(trial.params) for trial in study.trials() if trial.status == "done")
+    assert len(study.summary().sessions) == 1

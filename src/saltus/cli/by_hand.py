@@ -8,7 +8,7 @@ from ..study import SettingsError, Study
 from ..study.errors import blaming
 from ..study.settings import StudyFile
 from .codes import NOTHING
-from .lines import say
+from .lines import printable, say
 from .show import assignments, to_json, violation
 from .studies import opened, opened_or_created, record_of
 
@@ -24,7 +24,7 @@ def ask(options: argparse.Namespace) -> int:
         print(to_json([{"trial": t.id, "params": t.params} for t in trials]))
     else:
         for trial in trials:
-            print(f"trial {trial.id}: {assignments(trial)}")
+            print(printable(f"trial {trial.id}: {assignments(trial)}"))
     if trials:
         return 0
     waiting = study.summary().unfinished
@@ -49,7 +49,7 @@ def tell(options: argparse.Namespace) -> int:
     if options.json:
         print(to_json(trial))
     elif trial.status == "failed":
-        print(f"trial {trial.id} failed: {trial.reason}")
+        print(printable(f"trial {trial.id} failed: {trial.reason}"))
     else:
         violated = f", {violation(trial)}" if trial.violation else ""
         value = math.nan if trial.value is None else trial.value

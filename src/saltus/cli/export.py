@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..study import Study
+from .lines import printable
 from .show import violation
 from .studies import opened
 
 _BEFORE, _AFTER = ("trial", "generation"), ("value", "status", "reason", "seconds")
+_FORMULAS = ("=", "+", "-", "@")  # what formulas begin with
 
 
 def export(options: argparse.Namespace) -> int:
@@ -21,7 +23,7 @@ def export(options: argparse.Namespace) -> int:
     study = opened(options.study, options.db)
     if options.csv:
         table = csv.writer(sys.stdout, lineterminator="\n")
-        table.writerow(columns(study))
+        table.writerow(map(_written, columns(study)))
         table.writerows([_written(value) for value in row] for row in rows(study))
         return 0
     names = columns(study)
@@ -49,5 +51,11 @@ def rows(study: Study) -> Iterator[list[Any]]:
 
 
 def _written(value: Any) -> Any:
-    """A value as everywhere else: switches are true and false."""
+    """A value as everywhere else: switches are true and false.
+
+    Text that a spreadsheet would take for a formula has an apostrophe in front.
+    """
+    if isinstance(value, str):
+        text = printable(value)
+        return f"'{text}" if text.startswith(_FORMULAS) else text
     return str(value).lower() if isinstance(value, bool) else value

@@ -14,7 +14,18 @@ def say(line: str) -> None:
     """A line for the reader, beside the output; if nobody reads, the run goes on."""
     if sys.stderr is not None:
         with suppress(OSError):
-            print(line, file=sys.stderr, flush=True)
+            print(printable(line, "\n\t"), file=sys.stderr, flush=True)
+
+
+def printable(text: str, kept: str = "") -> str:
+    """Text without what would move the cursor or change the terminal, but for these characters.
+
+    Names are the user's, or a stranger's whose study one has got.
+
+    >>> printable("a\x1b[2Jb"), printable("two\nlines", kept="\n")
+    ('a�[2Jb', 'two\nlines')
+    """
+    return "".join(c if c.isprintable() or c in kept else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def counted(number: int, noun: str) -> str:

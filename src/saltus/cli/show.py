@@ -9,7 +9,7 @@ from typing import Any
 
 from ..search.learnt import Share, plain
 from ..study import Summary, Trial
-from .lines import counted
+from .lines import counted, printable
 from .studies import opened, what_matters
 
 _LONGEST_LIST = 10
@@ -70,7 +70,7 @@ def as_text(summary: Summary, shares: Mapping[str, Share] | None) -> str:
     if not running:
         rows += [("", f"trial {t.id}: {assignments(t)}") for t in summary.unfinished[:_LONGEST_LIST]]
     rows.append(("state", state(summary)))
-    return "\n".join(f"{name + ':' if name else '':>12} {_printable(text)}" for name, text in rows)
+    return "\n".join(f"{name + ':' if name else '':>12} {printable(text)}" for name, text in rows)
 
 
 def _what_matters(shares: Mapping[str, Share]) -> list[tuple[str, str]]:
@@ -143,11 +143,6 @@ def assignments(trial: Trial) -> str:
 def _listed(trial: Trial) -> str:
     text = ", ".join(f"{name}={_short(value)}" for name, value in _items(trial.params))
     return text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 3] + "..."
-
-
-def _printable(text: str) -> str:
-    """Without what would move the cursor: names are the user's."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def _short(value: Any) -> str:

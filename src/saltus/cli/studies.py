@@ -57,12 +57,19 @@ def what_matters(study: Study) -> dict[str, Share] | None:
 
 
 def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
-    """The study of a file: continued if there is a record, which must fit, else begun."""
+    """The study of a file: continued if there is a record, which must fit, else begun.
+
+    A record in which nothing was asked yet, perhaps since the objective could not be loaded, need not fit.
+    """
     path = record_of(file.path, db)
     if Database.is_made(path):
         study = Study.open(path)
-        _check_fit(file, study)
-        return study
+        try:
+            _check_fit(file, study)
+            return study
+        except SettingsError:
+            if not study.remove_if_empty():
+                raise
     name = file.path.stem if file.study.name is None else file.study.name
     given = {key: getattr(file.study, key) for key in _OF_THE_SEARCH}
     given |= {"population": file.population(workers), "batch": file.batch(workers)}

@@ -8,7 +8,9 @@ evaluation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ from .._checks import as_number
 from .._typing import Params
 from ..order import Failure, Outcome
 
+LONGEST_MESSAGE = 10_000  # characters of an exception
 Constraints = Mapping[str, float] | Iterable[float] | float  # as users give them
 Objective = Callable[[Params], Any]  # returns a number, or a number and Constraints: `evaluate` checks that
 
@@ -121,7 +124,7 @@ class Run:
         if isinstance(self.error, EvaluationError):
             return self.error.reason
         if self.error is not None:
-            return f"{type(self.error).__name__}: {self.error}"
+            return described(self.error)
         if self.outcome.failure is Failure.VALUE:
             return f"the value is {_word(self.outcome.value)}"
         if self.outcome.failure is Failure.CONSTRAINT:
@@ -174,7 +177,8 @@ def evaluate(fun: Objective, params: Params) -> Outcome:
     >>> evaluate(lambda p: (p["x"] ** 2, {"stress": p["x"] - 1}), {"x": 3.0}).violation
     2.0
     """
-    returned = fun(params)
+    with only_here():
+        returned = fun(params)
     if not isinstance(returned, tuple):
         return checked_outcome(returned)
     if len(returned) != 2:
@@ -182,6 +186,38 @@ def evaluate(fun: Objective, params: Params) -> Outcome:
             f"the objective must return a number or (number, constraints), got a tuple of {len(returned)}"
         )
     return checked_outcome(*returned)
+
+
+@contextmanager
+def only_here() -> Iterator[None]:
+    """A process that a user's code forks meanwhile never comes back from it: it ends.
+
+    Otherwise two processes would go on with one search, or answer for one worker.
+    """
+    here, code = os.getpid(), 0
+    try:
+        yield
+    except BaseException as error:
+        if os.getpid() == here:
+            raise
+        code = 1
+        if isinstance(error, SystemExit):
+            code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    if os.getpid() != here:
+        os._exit(code)
+
+
+def described(error: BaseException) -> str:
+    """The type and the message of an exception, cut if it is long; some have none that can be shown.
+
+    >>> described(OSError("no licence"))
+    'OSError: no licence'
+    """
+    try:
+        message = str(error)[:LONGEST_MESSAGE]
+    except Exception as another:
+        message = f"(no message: its __str__ raised {type(another).__name__})"
+    return f"{type(error).__name__}: {message}"
 
 
 def answer_of(error: Exception) -> Answer:

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from .._typing import Params
 from ..result import Candidate
-from .evaluation import Answer, Objective, Run, evaluate
+from .evaluation import Answer, Objective, Run, described, evaluate
 from .evaluator import Begun, Job
 from .local import timed
 from .worker_process import Sent, WorkerError
@@ -42,7 +42,7 @@ class _RemoteJob:
                 died = WorkerError(f"the worker died ({kind})", stderr=str(error))
                 died.add_note(str(error))
                 return Run.failed(died)
-            raise WorkerError(f"the executor cannot evaluate: {kind}: {error}") from error
+            raise WorkerError(f"the executor cannot evaluate: {described(error)}") from error
 
     def cancel(self) -> bool:
         self.withdrawn = self.future.cancel()
@@ -72,7 +72,7 @@ class Remote:
         except BrokenExecutor:
             raise
         except Exception as error:
-            raise WorkerError(f"the executor takes no evaluation: {type(error).__name__}: {error}") from error
+            raise WorkerError(f"the executor takes no evaluation: {described(error)}") from error
         self._open.add(future)
         future.add_done_callback(self._open.discard)
         return _RemoteJob(future)

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..order import Failure, Outcome
 from ..result import Candidate
-from .evaluation import Answer, Ended, EvaluationError, MachineError, Objective, evaluate
+from .evaluation import (
+    LONGEST_MESSAGE,
+    Answer,
+    Ended,
+    EvaluationError,
+    MachineError,
+    Objective,
+    described,
+    evaluate,
+    only_here,
+)
 from .evaluator import Started
 from .processes import deaf_to_ctrl_c, end_group, how_it_ended, own_session
 
@@ -30,6 +40,7 @@ _NOT_STARTED = (
     "A script that uses workers must guard its main part with `if __name__ == '__main__':`, and the "
     "objective must be a function of a module, not of an interactive session"
 )
+_LONGEST_PICKLE = 1_000_000  # bytes of an exception that is sent itself, and not described
 _LONGEST_START = 600.0  # seconds
 _context = multiprocessing.get_context("spawn")  # a clean process: no threads, no locks
 _environment_lock = threading.Lock()
@@ -64,13 +75,15 @@ class Sent(NamedTuple):
     @classmethod
     def of(cls, error: Exception, itself: bool = True) -> Sent:
         """Pack an exception; `itself` says whether the receiver wants more than the description."""
-        trace = "".join(traceback.format_exception(error)).strip()
+        trace = "".join(traceback.format_exception(error)).strip()[-LONGEST_MESSAGE:]
         pickled = None
         if itself:
             with suppress(Exception):
                 error.add_note(f"In the worker:\n{trace}")  # tracebacks do not travel
                 pickled = pickle.dumps(error)
-        return cls(f"{type(error).__name__}: {error}", trace, pickled)
+        if pickled is not None and len(pickled) > _LONGEST_PICKLE:
+            pickled = None
+        return cls(described(error), trace, pickled)
 
     def error(self) -> Exception:
         """The exception, or one that stands for it."""
@@ -136,14 +149,17 @@ class WorkerProcess:
         if begun is not None:
             begun(self._process.pid or 0)
         try:
-            self._pipe.send(candidate.params)
+            self._pipe.send((candidate.id, candidate.params))
             answered = self._pipe.poll(self._timeout)
-            answer = self._pipe.recv() if answered else None
+            number, answer = self._pipe.recv() if answered else (candidate.id, None)
         except (EOFError, OSError):
             if self._ended:
                 raise Ended from None
             how = self._bury(patience=0.2)
             raise WorkerError(f"the worker process {how}", self._process.exitcode) from None
+        if number != candidate.id:
+            self._bury()
+            raise WorkerError(f"the worker process gave an answer for trial {number} instead")
         self._busy = False
         if isinstance(answer, Outcome):
             return Answer(answer)
@@ -191,19 +207,20 @@ def _serve(pipe: Connection, load: Callable[[], Objective], own_errors: bool) ->
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with suppress(EOFError, ConnectionError):
         try:
-            fun = load()
+            with only_here():
+                fun = load()
         except Exception as error:
             pipe.send(Sent.of(error).error())
             return
         pipe.send(None)
         while True:
-            params = pipe.recv()
+            number, params = pipe.recv()
             answer: Outcome | Sent
             try:
                 answer = evaluate(fun, params)
             except Exception as error:
                 answer = Sent.of(error, own_errors)
-            pipe.send(answer)
+            pipe.send((number, answer))
 
 
 def _end_with_parent() -> None:

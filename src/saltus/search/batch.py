@@ -30,6 +30,7 @@ class InFlight(NamedTuple):
     plateaus: FloatArray
     pair: int  # the same number for both sides of a mirrored pair, or LONE
     phase: int  # the number of the phase that proposed it
+    numbers: FloatArray  # the point as it was asked, in the user's order and units
 
 
 class LateResult(NamedTuple):
@@ -128,8 +129,13 @@ class Batch:
         """Whether something of the batch itself was not asked yet."""
         return not all(self._attempts[: self.size])
 
-    def in_flight(self) -> dict[int, InFlight]:
-        """What was asked and not told, by id."""
+    def place(self, slot: int, x: FloatArray, plateaus: FloatArray) -> None:
+        """The proposal at a slot is this one: the machine that asked it may have rounded otherwise."""
+        self.points = Proposals(*(part.copy() for part in self.points))
+        self.points.x[slot], self.points.plateaus[slot] = x, plateaus
+
+    def in_flight(self, numbers: FloatArray) -> dict[int, InFlight]:
+        """What was asked and not told, by id; `numbers` are the points, one row for each slot."""
         if len(self.told) == len(self.slots):
             return {}
         missing = {id: slot for id, slot in self.slots.items() if id not in self.told}
@@ -139,7 +145,8 @@ class Batch:
             # a second attempt at one side of a pair is not its other side
             number = LONE if slot in tried else pair
             tried.add(slot)
-            flown[id] = InFlight(self.points.x[slot], self.points.plateaus[slot], number, self.phase_number)
+            where = self.points.x[slot], self.points.plateaus[slot]
+            flown[id] = InFlight(*where, number, self.phase_number, numbers[slot])
         return flown
 
     def _pairs(self, slots: NDArray[np.intp]) -> NDArray[np.int64]:

@@ -19,6 +19,7 @@ from .lattice import Lattice
 from .space import Space
 from .variables import DEFAULT_SHARE, Variable
 
+ROUNDING = 1e-6  # standard deviations by which coordinates may differ from one machine to another
 _LARGEST_LOG = math.log(np.finfo(np.float64).max)
 
 
@@ -140,6 +141,20 @@ class Encoding:
         x = self.encode(numbers)
         x[self.n_continuous :] = np.nan
         return x, self._values.plateau(numbers[self._discrete])
+
+    def corrected(
+        self, numbers: FloatArray, x: FloatArray, plateaus: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Internal coordinates of one point, from some that should be its own, and their plateaus.
+
+        They are kept where rounding explains the difference: many coordinates are folded onto one number.
+        """
+        n, scale = self.n_continuous, self._scale[: self.n_continuous]
+        own, exact = self.located(numbers)
+        here, there = (self._fold(each[None, :n] * scale)[0] for each in (x, own))
+        own[n:] = self.lattice.value(exact)
+        kept = np.concatenate((np.abs(here - there) <= ROUNDING * scale, plateaus == exact))
+        return np.where(kept, x, own), exact
 
     def plateaus(self, numbers: FloatArray) -> FloatArray:
         """The plateaus of the integers of points, one row each, given in the user's order and units."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import Params
-from ..execution.evaluation import EvaluationError, Run
+from ..execution.evaluation import LONGEST_MESSAGE, EvaluationError, Run
 from ..execution.evaluator import Job, settled
 from ..execution.log import HistoryRow
 from ..execution.processes import identity
@@ -292,5 +292,5 @@ def clean(text: str | None, longest: int) -> str | None:
 
 
 def _shortened(reason: str) -> str:
-    line = " ".join(str(clean(reason, len(reason))).split())
+    line = " ".join(str(clean(reason[:LONGEST_MESSAGE], LONGEST_MESSAGE)).split())
     return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "\N{HORIZONTAL ELLIPSIS}"

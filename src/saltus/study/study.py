@@ -21,7 +21,7 @@ from .._typing import Params, PerVariable
 from .._version import __version__
 from ..execution.choose import evaluating
 from ..execution.driver import Callback, Driver, Limits
-from ..execution.evaluation import Constraints, EvaluationError, Objective, Run, checked_outcome
+from ..execution.evaluation import Constraints, EvaluationError, Objective, Run, checked_outcome, described
 from ..execution.evaluator import Evaluator
 from ..execution.processes import end_leftover
 from ..execution.progress import Progress
@@ -59,9 +59,9 @@ class Study:
 
     def __init__(self, path: Path) -> None:
         """Use `Study.create` or `Study.open`."""
-        self.path = path
-        with self._reading() as database:
+        with closing(Database(path, write=False)) as database:
             self.head = database.head
+        self.path = path.absolute()  # the objective may go to another folder
         self.space = self.head.space
 
     @classmethod
@@ -395,6 +395,27 @@ class Study:
             remember(memory, (t for t in database.trials() if t.evaluated), self.head.direction)
         return optimizer.learnt(memory, maximize=self.maximize)
 
+    def remove_if_empty(self) -> bool:
+        """Remove the record if nothing was ever asked, so that nothing is lost with it; whether it is gone.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> study.remove_if_empty(), study.path.exists()
+        (True, False)
+        """
+        with locked(self.path, patience=PATIENCE):
+            with self._reading() as database:
+                if next(database.trials(), None) is not None:
+                    return False
+            for ending in (
+                "-wal",
+                "-shm",
+                "",
+            ):  # the file last: a log without it could be taken for another's
+                self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
+        return True
+
     def _reading(self) -> closing[Database]:
         return closing(Database(self.path, write=False))
 
@@ -406,8 +427,9 @@ class Study:
 
     def _optimizer(self, database: Database) -> Optimizer:
         with self._readable():
-            optimizer = Optimizer.restore(json.loads(database.state()[2]), self.space)
-            # the state is without its memory: points are in the record already
+            # the state is without its memory: points are in the record already, those that are asked too
+            state, asked = json.loads(database.state()[2]), lambda id: database.trial(id).params
+            optimizer = Optimizer.restore(state, self.space, asked)
             told = (t for t in database.trials() if t.generation < optimizer.generation)
             remember(optimizer.memory, told, self.head.direction)
         return optimizer
@@ -432,7 +454,7 @@ def _session(database: Database, journal: Journal, workers: int, objective: str)
     try:
         yield session
     except BaseException as error:
-        session.stop = f"{type(error).__name__}: {error}"
+        session.stop = described(error)
         raise
     finally:
         with suppress(RecordError):  # that it cannot be written is known by then
