@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from saltus import Float, Int, Ordinal
+from saltus import Float, Int, Optimizer, Ordinal, Space
 
 from .any_variable import anything
 
@@ -35,8 +35,70 @@ from .any_variable import anything
         (lambda: Ordinal([999.9999999999999, 1000.0]), "are they meant to be the same"),
         (lambda: Ordinal([0.0, 5e-324]), "differ by more than"),
         (lambda: Ordinal(["a"]), "must be a number"),
+        # points of these would be infinite or NaN
+        (
+            lambda: Float(-1.79e308, 1.79e308),
+            r"low must lie within \+-1e\+75, got -1.79e\+308; use another unit",
+        ),
+        (lambda: Float(low=1e300), "low must lie within"),
+        (lambda: Float(0, 5e-324), "high must exceed low by 1e-75 or more"),
+        (lambda: Float(1e300, math.nextafter(1e300, math.inf), log=True), "high must exceed low by 1e-75"),
+        (lambda: Float(low=0, scale=1e160), r"scale must be from 1e-75 to 1e\+75, got 1e\+160"),
+        (lambda: Float(scale=1e-300), "scale must be from"),
+        (lambda: Float(init=1e308), "init must lie within"),
+        (lambda: Ordinal([1e307, 1.7e308]), "each value must lie within"),
+        (lambda: Ordinal([0.0, 1e-80]), "by more than 1e-75"),
     ],
 )
 def test_bad_input_is_named(make: Any, words: str) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
         make()
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        Float(-1e75, 1e75),
+        Float(0, 1e-75),
+        Float(-1e75, 1e75, scale=1e-75),
+        Float(0, 1e-75, scale=1e75),
+        Float(low=0, scale=1e75),
+        Float(low=0, scale=1e-75),
+        Float(low=1e75, scale=1e60),
+        Float(init=-1e75, scale=1e60),
+        Float(init=1e15),
+        Float(5e-324, 1.79e308, log=True),
+        Float(low=1e308, log=True),
+        Ordinal([-1e75, 1e75]),
+        Ordinal([0, 1e-74]),
+        Ordinal([0, 1e-74, 1e75], scale=1e75),
+        Int(0, 5, scale=1e-75),
+        Int(0, 5, scale=1e75),
+    ],
+)
+@pytest.mark.parametrize("strategy", ["saltus", "saltus-es", "dx-nes-ici", "cma-es-margin"])
+@pytest.mark.filterwarnings("error")
+def test_what_is_accepted_gives_points_within_the_bounds(variable: Any, strategy: str) -> None:
+    optimizer = Optimizer(Space([variable]), strategy=strategy, seed=1, auto_restart=True)
+    low, high = variable.range()
+    while optimizer.evaluations < (16 if strategy == "saltus" else 60):
+        candidates = optimizer.ask()
+        points = [float(c.params[0]) for c in candidates]
+        assert all(low <= x <= high and math.isfinite(x) for x in points)
+        optimizer.tell(candidates, [abs(x / 4) for x in points])
+
+
+@pytest.mark.parametrize(
+    "variable", [Float(low=1e75), Float(init=1e16), Float(low=1.0, log=True, init=9.0, scale=1e-20)]
+)
+def test_a_scale_that_tells_no_points_apart_is_refused(variable: Float) -> None:
+    with pytest.raises(
+        ValueError, match=r"scale is too small to tell points near the start, .* apart, got 1"
+    ):
+        Optimizer(Space([variable]))
+
+
+def test_a_scale_beside_its_start_is_one_to_compute_with() -> None:
+    for init, scale in ((1e-300, 1.0), (1e300, 1.0)):
+        with pytest.raises(ValueError, match=f"times the start, {init:g}, got 1.0".replace("+", r"\+")):
+            Optimizer(Space([Float(1e-305, 1e305, log=True, init=init, scale=scale)]))

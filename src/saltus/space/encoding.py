@@ -20,7 +20,7 @@ from .space import Space
 from .variables import DEFAULT_SHARE, Variable
 
 ROUNDING = 1e-6  # standard deviations by which coordinates may differ from one machine to another
-_LARGEST_LOG = math.log(np.finfo(np.float64).max)
+LARGEST_LOG = math.log(np.finfo(np.float64).max)
 
 
 class Points(NamedTuple):
@@ -100,7 +100,7 @@ class Encoding:
         """The continuous variables of internal points, in the user's units and within their bounds."""
         u = self._fold(x[:, : self.n_continuous] * self._scale[: self.n_continuous])
         if self._logs.size:
-            values = np.exp(np.minimum(u[:, self._logs], _LARGEST_LOG))
+            values = np.exp(np.minimum(u[:, self._logs], LARGEST_LOG))
             u[:, self._logs] = np.minimum(np.maximum(values, self._log_low), self._log_high)
         return u
 

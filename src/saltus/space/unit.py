@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray
-from .encoding import Encoding
+from .encoding import LARGEST_LOG, Encoding
 from .lattice import Lattice
 from .variables import Variable
 
@@ -79,7 +79,7 @@ class UnitCube:
         n = self.n_continuous
         plateaus = self.lattice.plateau(u[:, n:])
         values = self._first + u[:, :n] * self._span
-        values[:, self._log] = np.exp(values[:, self._log])
+        values[:, self._log] = np.exp(np.minimum(values[:, self._log], LARGEST_LOG))
         values = np.clip(values, self._ranges[:, 0], self._ranges[:, 1])
         numbers = self._encoding.numbers(np.zeros((len(u), self.N)), plateaus)
         numbers[:, self._continuous] = values

@@ -25,7 +25,8 @@ _LARGEST_INT = 2**50  # up to here internal coordinates tell neighbouring intege
 _LARGEST_TABLE = 2_000_000
 # nearer values could not be told apart in internal coordinates
 _CLOSEST_VALUES = 1e-12
-_SMALLEST_GAP = 1e-290
+# sizes and widths, so that their squares, their quotients and what a search makes of them are numbers, too
+_SMALLEST, _LARGEST = 1e-75, 1e75
 
 
 def _number(kind: str, name: str, value: Any) -> float:
@@ -44,6 +45,15 @@ def _whole(kind: str, name: str, value: Any) -> int:
     if abs(whole) > _LARGEST_INT:
         raise ValueError(f"{kind}: {name} must lie within +-2**50, got {value}")
     return whole
+
+
+def _sized(kind: str, name: str, number: float) -> float:
+    """A number that is not too large to compute with."""
+    if abs(number) > _LARGEST:
+        raise ValueError(
+            f"{kind}: {name} must lie within +-{_LARGEST:g}, got {number:g}; use another unit, or log=True"
+        )
+    return number
 
 
 Grid = FloatArray | tuple[float, float, int]  # values: sorted, or first, step and count
@@ -114,6 +124,19 @@ class Variable(ABC):
         init = self.init if init is None else init
         scale = self.scale if scale is None else scale
         bounded = math.isfinite(low) and math.isfinite(high)
+        middle, unit = self._first_gaussian(low, high, init, scale)
+        if not bounded and middle + unit == middle:
+            start = math.exp(middle) if self.log else middle
+            raise ValueError(
+                f"{type(self).__name__}: scale is too small to tell points near the start, {start:g}, apart, "
+                f"got {1.0 if scale is None else scale!r}; give a larger one"
+            )
+        return middle, unit
+
+    def _first_gaussian(
+        self, low: float, high: float, init: float | None, scale: float | None
+    ) -> tuple[float, float]:
+        bounded = math.isfinite(low) and math.isfinite(high)
         if init is not None:
             middle = self.to_internal(init)
         elif bounded:
@@ -127,7 +150,13 @@ class Variable(ABC):
             return middle, DEFAULT_SHARE * (high - low) if bounded else 1.0
         if not self.log:
             return middle, scale
-        return middle, math.log1p(scale / math.exp(middle))  # one sd up from init is init + scale
+        start = math.exp(middle)
+        if not _SMALLEST <= scale / start <= _LARGEST:
+            raise ValueError(
+                f"{type(self).__name__}: scale must be from {_SMALLEST:g} to {_LARGEST:g} times the start, "
+                f"{start:g}, got {scale!r}"
+            )
+        return middle, math.log1p(scale / start)  # one sd up from init is init + scale
 
     def _check_start(self) -> None:
         kind = type(self).__name__
@@ -138,7 +167,8 @@ class Variable(ABC):
 
     def check_init(self, init: Any, who: str) -> float:
         """A start within the range, as a float, or a ValueError that names the limits."""
-        return self.check_within(init, f"{who}: init")
+        value = self.check_within(init, f"{who}: init")
+        return value if self.log else _sized(who, "init", value)
 
     def check_within(self, given: Any, what: str) -> float:
         """A number within the range, as a float, or a ValueError that names the limits."""
@@ -153,6 +183,10 @@ class Variable(ABC):
         value = _number(who, "scale", scale)
         if not (0 < value < math.inf):
             raise ValueError(f"{who}: scale must be positive and finite, got {scale!r}")
+        if not _SMALLEST <= value <= _LARGEST:
+            raise ValueError(
+                f"{who}: scale must be from {_SMALLEST:g} to {_LARGEST:g}, got {scale!r}; use another unit"
+            )
         return value
 
 
@@ -190,6 +224,16 @@ class Float(Variable):
             raise ValueError(f"Float: low must not exceed high, got low={low:g}, high={high:g}")
         if self.log and low <= 0:
             raise ValueError(f"Float: log=True needs low > 0, got low={self.low!r}")
+        if not self.log and not self.fixed:
+            for name, bound in (("low", low), ("high", high)):
+                if math.isfinite(bound):
+                    _sized("Float", name, bound)
+        first, last = self.internal_range()
+        if low < high and last - first < _SMALLEST:
+            raise ValueError(
+                f"Float: high must exceed low by {_SMALLEST:g} or more, got low={low!r}, high={high!r}; "
+                "use another unit, or equal bounds for a fixed value"
+            )
         self._check_start()
 
     @property
@@ -291,11 +335,13 @@ class Ordinal(Variable):
             raise ValueError(f"Ordinal: expected at least one finite number, got {list(given)!r}")
         if any(b <= a for a, b in itertools.pairwise(numbers)):
             raise ValueError(f"Ordinal: values must increase strictly, got {list(given)!r}")
+        for end in (numbers[0], numbers[-1]):
+            _sized("Ordinal", "each value", end)
         for a, b in itertools.pairwise(numbers):
-            if not b - a > max(_CLOSEST_VALUES * max(abs(a), abs(b)), _SMALLEST_GAP):
+            if not b - a > max(_CLOSEST_VALUES * max(abs(a), abs(b)), _SMALLEST):
                 raise ValueError(
-                    f"Ordinal: values must differ by more than {_CLOSEST_VALUES:g} of their size, "
-                    f"got {a!r} and {b!r}; are they meant to be the same?"
+                    f"Ordinal: values must differ by more than {_CLOSEST_VALUES:g} of their size, and by "
+                    f"more than {_SMALLEST:g}, got {a!r} and {b!r}; are they meant to be the same?"
                 )
         object.__setattr__(self, "values", given)
         object.__setattr__(self, "init", init)
