@@ -53,9 +53,11 @@ def test_all_spaces(name: str, strategy: str) -> None:
     assert result.stop is Stop.TARGET, result
 
 
-@pytest.mark.parametrize("strategy", MANY_PHASES)
-@pytest.mark.parametrize("seed", range(3))
-def test_constraints_and_infeasible_regions(seed: int, strategy: str) -> None:
+@pytest.mark.parametrize(
+    ("strategy", "seed", "budget"),
+    [("saltus", 0, 300), ("saltus", 1, 300), *(("saltus-es", seed, 3000) for seed in range(3))],
+)
+def test_constraints_and_infeasible_regions(strategy: str, seed: int, budget: int) -> None:
     """The optimum lies on a constraint, next to a region without values."""
 
     def fun(p: Any) -> tuple[float, list[float]]:
@@ -64,7 +66,7 @@ def test_constraints_and_infeasible_regions(seed: int, strategy: str) -> None:
         return p["x"] ** 2 + (p["y"] - 1) ** 2 + 0.1 * p["k"], [2 - p["x"] - p["k"]]
 
     space = Space({"x": Float(-5, 5), "y": Float(-5, 5), "k": Int(-4, 6)})
-    result = minimize(fun, space, seed=seed, budget=3000, strategy=strategy)
+    result = minimize(fun, space, seed=seed, budget=budget, strategy=strategy)
     assert result.fun == pytest.approx(0.2, abs=1e-3)
     assert result.params == {"x": pytest.approx(0.0, abs=0.05), "y": pytest.approx(1.0, abs=0.05), "k": 2}
 
@@ -106,7 +108,7 @@ def test_values_of_any_size(scale: float, offset: float) -> None:
         return scale * value, [scale * (p["x"] - 3)]
 
     space = Space({"x": Float(-5, 5), "y": Float(-5, 5), "k": Int(0, 20)})
-    result = minimize(fun, space, seed=1, budget=2000)
+    result = minimize(fun, space, seed=1, budget=300)
     assert result.params["k"] == 7
     assert result.fun == pytest.approx(scale * offset, abs=1e-4 * scale)
 
@@ -137,7 +139,7 @@ LANDSCAPES: list[Callable[[FloatArray, np.random.Generator], tuple[float, float]
 ]
 
 
-@pytest.mark.parametrize(("strategy", "seeds", "evaluations"), [("saltus", 3, 300), ("saltus-es", 6, 800)])
+@pytest.mark.parametrize(("strategy", "seeds", "evaluations"), [("saltus", 1, 150), ("saltus-es", 6, 800)])
 @pytest.mark.parametrize("landscape", range(len(LANDSCAPES)))
 def test_no_problem_breaks_the_search(landscape: int, strategy: str, seeds: int, evaluations: int) -> None:
     """Kinks, steps, holes, constraints, noise, nothing at all and numbers without end, over any space."""
@@ -372,7 +374,7 @@ def test_the_best_of_points_from_elsewhere_counts_when_the_descent_ends() -> Non
     saltus = search()
     for value in (7.0, 3.0, 5.0):
         saltus.inject(point(value, plateau=value))
-    assert saltus.spent == {"small": 3, "large": 0, "local": 0}
+    assert saltus.spent == {"small": 3, "large": 0, "local": 0, "evolution": 0}
     assert saltus.stray is not None
     assert saltus.stray.value == 3.0
     ended(saltus, point(4.0))
@@ -448,7 +450,7 @@ def test_evaluations_and_phases_add_up() -> None:
         evaluations += len(points.x)
         if saltus.phase is not before:
             begun.append(type(saltus.phase))
-        assert saltus.spent == {"small": evaluations, "large": 0, "local": 0}
+        assert saltus.spent == {"small": evaluations, "large": 0, "local": 0, "evolution": 0}
     assert len(begun) > 3
     assert Newton not in begun
     assert saltus.phases == len(begun)
