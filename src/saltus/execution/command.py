@@ -118,7 +118,7 @@ class CommandWorker:
         with ExitStack() as stack:
             try:
                 folder = Path(tempfile.mkdtemp(prefix=f"trial-{candidate.id}-", dir=command.scratch))
-                stack.callback(shutil.rmtree, folder, ignore_errors=True)
+                stack.callback(remove_folder, folder)
                 out = stack.enter_context(tempfile.TemporaryFile())
                 err = stack.enter_context(tempfile.TemporaryFile())
             except OSError as error:
@@ -285,5 +285,19 @@ def _keep(folder: Path, where: Path, out: IO[bytes], err: IO[bytes]) -> None:
             with open(folder / name, "wb") as copy:
                 shutil.copyfileobj(file, copy)
         where.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(where, ignore_errors=True)
+        remove_folder(where)
         shutil.move(folder, where)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder with all that is in it, also if a command has made parts of it read-only."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.is_dir() and not folder.is_symlink():
+        with suppress(OSError):
+            folder.chmod(0o700)
+        for place, names, _ in os.walk(folder):  # which goes into each after this
+            for inner in (Path(place, name) for name in names):
+                with suppress(OSError):
+                    if not inner.is_symlink():
+                        inner.chmod(0o700)
+        shutil.rmtree(folder, ignore_errors=True)

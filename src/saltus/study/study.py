@@ -449,7 +449,7 @@ class Study:
 def _session(database: Database, journal: Journal, workers: int, objective: str) -> Iterator[Session]:
     """On record from its beginning to its end; `stop` is the caller's to set, unless an error ends it."""
     number = len(database.sessions())
-    session = Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None, objective)
+    session = Session(journal.now(), None, socket.gethostname(), os.getpid(), workers, None, objective)
     database.put_session(number, session)
     try:
         yield session
@@ -459,7 +459,7 @@ def _session(database: Database, journal: Journal, workers: int, objective: str)
     finally:
         with suppress(RecordError):  # that it cannot be written is known by then
             journal.close()
-            session.ended = time.time()
+            session.ended = journal.now()
             database.put_session(number, session)
 
 
