@@ -25,7 +25,7 @@ from ..order import Failure, Outcome
 from ..result import Candidate
 from .evaluation import Answer, Ended, EvaluationError, MachineError, checked_outcome
 from .evaluator import Started
-from .processes import end_group, how_it_ended
+from .processes import RECORD, TRIAL, end_group, how_it_ended
 
 OWN_NAMES = ("study_dir", "trial")  # what a command may be told besides the variables
 GRACE = 2.0  # seconds between the request to end and the end
@@ -55,6 +55,7 @@ class Command:
         keep: which working folders to keep, in `work`: "never", "failed" or "always".
         work: the folder for those that are kept.
         scratch: where working folders are made; default the system's temporary folder.
+        record: whose trials these are; by that and its number a command is known that was left running.
     """
 
     arguments: tuple[str, ...]
@@ -63,6 +64,7 @@ class Command:
     keep: str = "never"
     work: Path | None = None
     scratch: Path | None = None
+    record: str = ""
 
     def unknown_names(self, names: Sequence[str]) -> list[str]:
         """What stands in braces and looks like a name, or nearly like one of these, but is none."""
@@ -144,7 +146,11 @@ class CommandWorker:
         begun: Started,
     ) -> None:
         params = json.dumps(candidate.params)
-        about = {"SALTUS_TRIAL": str(candidate.id), "SALTUS_STUDY_DIR": str(self._command.folder)}
+        about = {
+            TRIAL: str(candidate.id),
+            RECORD: self._command.record,
+            "SALTUS_STUDY_DIR": str(self._command.folder),
+        }
         if len(params) < _LONGEST_VARIABLE:
             about["SALTUS_PARAMS"] = params
         program = self._command.program()

@@ -6,6 +6,7 @@ meanwhile, such as a worker of a process pool, does not share it.
 """
 
 import errno
+import hashlib
 import json
 import os
 import socket
@@ -41,6 +42,11 @@ def _file_of(record: Path) -> Path:
     """Beside the file itself, by whichever links it is reached."""
     path = Path(os.path.realpath(record))
     return path.with_name(path.name + ".lock")
+
+
+def name_of(record: Path) -> str:
+    """A name for a record on this machine, the same by whichever links it is reached."""
+    return hashlib.blake2b(os.fsencode(os.path.realpath(record)), digest_size=8).hexdigest()
 
 
 def is_held(record: Path) -> bool:

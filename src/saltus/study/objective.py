@@ -1,6 +1,5 @@
 """What a study file says to evaluate: a command, or a Python function, and where it runs."""
 
-import hashlib
 import importlib.util
 import os
 import sys
@@ -18,6 +17,7 @@ from ..execution.evaluation import MachineError, Objective
 from ..execution.evaluator import Evaluator
 from ..execution.local import WorkerPool, pooled
 from .errors import SettingsError
+from .lock import name_of
 from .settings import ObjectiveSettings, StudyFile
 
 
@@ -49,7 +49,7 @@ def evaluating(file: StudyFile, workers: int, record: Path) -> AbstractContextMa
         return pooled(load, workers, timeout, retries, own_errors=False)
     work = file.path.absolute().with_suffix(".work")
     given = objective.command, file.folder, objective.result, objective.keep, work
-    command = Command(*given)
+    command = Command(*given, record=name_of(record))
     if command.program() is None:
         missing = f"there is no program {command.arguments[0]!r}{_where_looked(command)}"
         raise SettingsError(f"{file.path}: [objective] command: {missing}")
@@ -63,8 +63,7 @@ def _scratch(record: Path) -> Iterator[Path]:
     Its name begins alike for one record, of which only one process at a time is here: what a killed one has
     left is removed. The rest of the name is random, so nobody can take it before.
     """
-    digest = hashlib.blake2b(os.fsencode(os.path.realpath(record)), digest_size=8).hexdigest()
-    prefix, place = f"saltus-{digest}-", Path(tempfile.gettempdir())
+    prefix, place = f"saltus-{name_of(record)}-", Path(tempfile.gettempdir())
     for left in place.glob(f"{prefix}*"):
         remove_folder(left)
     try:
