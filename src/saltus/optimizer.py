@@ -731,7 +731,7 @@ class Optimizer:
                     [id, o.value, dict(o.constraints), None if o.failure is None else o.failure.name]
                     for id, o in self._details.items()
                 ],
-                "in_flight": [[id, *flown[:-1]] for id, flown in self._in_flight.items()],
+                "in_flight": [[id, *self._in_flight[id][:-1]] for id in sorted(self._in_flight)],
                 "late": [list(result) for result in self._late],
                 "strays": [list(result) for result in self._strays],
                 "late_phase": self._late_phase,

@@ -199,3 +199,39 @@ def test_the_batch_of_the_file_makes_the_search_and_workers_do_not(study: Path, 
         told.append([(t.params, t.value) for t in Study.open(record).trials()])
     assert told[0] == told[1]
     assert Study.open(record).head.batch == 2
+
+
+KILLED_AT_THE_START = """
+import os, signal, sys
+from saltus.cli import main
+from saltus.study.journal import Journal
+
+Journal.begun = lambda *about: os.kill(os.getpid(), signal.SIGKILL)  # a command runs, and is not on record
+main(["run", sys.argv[1]])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found on Linux only")
+def test_commands_that_had_just_begun_are_ended(study: Path, tmp_path: Path) -> None:
+    slow = study.read_text().partition("[objective]")[0] + (
+        "[objective]\ncommand = ['sh', '-c', 'echo $$ > {study_dir}/pid-{trial}; sleep 61 & wait']\n"
+    )
+    study.write_text(slow)
+    script = tmp_path / "script.py"
+    script.write_text(KILLED_AT_THE_START)
+    assert subprocess.run([sys.executable, str(script), str(study)], capture_output=True).returncode == -9
+    deadline = time.monotonic() + 30
+    while not (pids := [p.read_text().strip() for p in study.parent.glob("pid-*")]) or not all(pids):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert all(Path(f"/proc/{pid}").exists() for pid in pids)
+    study.write_text(STUDY)
+    done = saltus("run", study, "--budget", "4")
+    assert "ended what it had left running: trial" in done.stderr
+    alive = [pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists() and running(int(pid))]
+    assert alive == []
+
+
+def running(pid: int) -> bool:
+    """Whether a process is more than an entry that nobody has asked for."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

@@ -224,7 +224,8 @@ def ended(saltus: Saltus, best: Evaluated, seed: int = 1, spent: tuple[int, int,
     saltus.descent.phase.best = best
     saltus.descent.covariance = np.eye(2)
     if spent is not None:
-        saltus.spent = dict(zip(("small", "large", "local"), spent, strict=True))
+        kinds = ("small", "large", "local", "evolution")
+        saltus.spent = dict(zip(kinds, (*spent, 0), strict=True))
     saltus.restart(np.random.default_rng(seed))
     return saltus.kind
 

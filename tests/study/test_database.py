@@ -11,7 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from saltus.study import RecordError, database
 from saltus.study.database import Database
 
 from ..objectives import SPACE, bowl, constrained
-from .studies import essence, made
+from .studies import DISCRETE, distance, essence, made
 
 
 @pytest.fixture(scope="module")
@@ -331,3 +331,64 @@ def test_dear_outcomes_are_forced_to_the_disk(tmp_path: Path) -> None:
             opened.put([replace(trial, status="done", value=1.0, seconds=seconds)])
     modes = [s.rpartition(" ")[2] for s in statements if "synchronous" in s]
     assert modes == ["FULL", "FULL", "NORMAL"]  # the cheap one, right after the others, may wait
+
+
+def forge(path: Path, table: str, column: str, value: Any) -> None:
+    """Write a value into the last row of a table, with the right checksum."""
+    db = sqlite3.connect(path)
+    with closing(db), db:
+        names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+        row = list(db.execute(f"SELECT * FROM {table} ORDER BY {names[0]} DESC LIMIT 1").fetchone())
+        row[names.index(column)] = value
+        row[-1] = database._checksum(row[:-1])
+        db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * len(row))})", row)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        *(("trials", "params", text) for text in ("[]", "3", '{"x": 1}', "null", '{"a": "b"}')),
+        *(("trials", name, "text") for name in ("generation", "status", "value", "violation", "repeats")),
+        *(("trials", name, "text") for name in ("attempts", "exit_code", "worker", "started", "seconds")),
+        *(("trials", name, b"bytes") for name in ("reason", "stderr", "process", "constraints")),
+        *(("sessions", name, "text") for name in ("started", "ended", "pid", "workers")),
+        ("sessions", "stop", b"bytes"),
+        *(("generations", name, '["x"]') for name in ("mean", "sd", "first", "restarts")),
+    ],
+)
+def test_forged_rows_are_errors_of_the_record(tmp_path: Path, table: str, column: str, value: Any) -> None:
+    """Also if their checksums are right."""
+    study = made(tmp_path)
+    study.optimize(bowl, budget=12)
+    study.ask()
+    forge(study.path, table, column, value)
+    for look in (study.summary, lambda: list(study.snapshots()), lambda: study.optimize(bowl, budget=30)):
+        with suppress(RecordError):
+            look()
+    with pytest.raises(RecordError, match="damaged"):
+        study.summary()
+
+
+def test_an_index_that_does_not_fit_is_made_anew(tmp_path: Path) -> None:
+    """By it points are found that are known."""
+    study = made(tmp_path, DISCRETE)
+    study.optimize(distance, budget=10)
+    db = sqlite3.connect(study.path)
+    with closing(db), db:
+        db.execute("PRAGMA writable_schema = ON")
+        (sql,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'trials_point'").fetchone()
+        db.execute("DELETE FROM sqlite_master WHERE name = 'trials_point'")
+    db = sqlite3.connect(study.path)
+    with closing(db), db:  # an index of nothing, under the name of the right one
+        db.execute(sql + " WHERE id < 0")
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'trials_point'", (sql,))
+    evaluated: list[str] = []
+
+    def counted(p: dict[str, Any]) -> float:
+        evaluated.append(str(p))
+        return distance(p)
+
+    known = [str(t.params) for t in study.trials() if t.evaluated]
+    study.optimize(counted, budget=30)
+    assert not set(known) & set(evaluated)

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from saltus import Stop, Study
 
+from ..objectives import very_slow_square
 from .studies import made, peek
 
 CTRL_C = """
@@ -76,3 +78,20 @@ def test_no_second_attempt_after_ctrl_c(tmp_path: Path) -> None:
     assert study.optimize(fails, budget=10, retries=1000).stop is Stop.INTERRUPTED
     assert len(attempts) == 3
     assert [t.status for t in study.trials()].count("asked") == len(list(study.trials()))
+
+
+def test_a_signal_that_another_thread_gets_is_heard(tmp_path: Path) -> None:
+    """As happens to a process that is stopped, told to end, and continued."""
+    study = made(tmp_path)
+
+    def tell() -> None:
+        while not any(t.status == "running" for t in peek(study.path)):
+            time.sleep(0.02)
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+
+    teller = threading.Thread(target=tell)
+    teller.start()
+    result = study.optimize(very_slow_square, budget=5, workers=2)
+    teller.join()
+    assert result.stop is Stop.INTERRUPTED
+    assert result.nfev == 0

@@ -6,6 +6,7 @@ import json
 import math
 import random
 import sqlite3
+import time
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -308,3 +309,23 @@ def test_the_memory_of_a_search_comes_back_from_its_record(tmp_path: Path, direc
             optimizer.tell(candidate, Outcome(factor * value, constraints, failure))
     assert len(memory) == len(optimizer.memory) > 50
     assert memory.state() == optimizer.memory.state()
+
+
+def test_a_clock_that_is_set_back_does_not_make_failures_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = made(tmp_path, DISCRETE)
+    evaluated: list[str] = []
+
+    def failing(p: dict[str, Any]) -> float:
+        evaluated.append(str(p))
+        raise ValueError("down")
+
+    assert study.optimize(failing, budget=200).stop is Stop.FAILING
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() - 3600)
+    evaluated.clear()
+    study.optimize(failing, budget=200)
+    assert len(evaluated) == len(set(evaluated))
+    times = [t for s in study.summary().sessions for t in (s.started, s.ended or 0.0)]
+    assert times == sorted(times)

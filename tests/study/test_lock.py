@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ from typing import Any
 import pytest
 
 from saltus import Study
-from saltus.study import LockedError
+from saltus.study import LockedError, RecordError
 
 from ..objectives import bowl
 from .studies import made
@@ -68,3 +71,43 @@ def test_forked_workers_do_not_hold_the_lock_of_a_dead_process(tmp_path: Path) -
         assert Study.open(path).optimize(lambda p: float(p["x"] ** 2), budget=10).nfev == 10
     finally:
         os.killpg(process.pid, signal.SIGKILL)  # its workers are still there
+
+
+def test_a_link_to_a_record_is_that_record(tmp_path: Path) -> None:
+    study = made(tmp_path)
+    (tmp_path / "links").mkdir()
+    link = tmp_path / "links" / "other.db"
+    link.symlink_to(study.path)
+
+    def fun(p: dict[str, Any]) -> float:
+        with pytest.raises(LockedError):
+            Study.open(link).optimize(bowl, budget=3)
+        return bowl(p)
+
+    assert study.optimize(fun, budget=2).failures == 0
+    assert Study.open(link).optimize(bowl, budget=5).nfev == 5
+
+
+def test_a_disk_without_locks_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = made(tmp_path)
+
+    def unable(*arguments: Any) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", unable)
+    with pytest.raises(RecordError, match="has no locks: No locks available; put the record on a disk"):
+        study.optimize(bowl, budget=2)
+    assert not study.summary().running
+
+
+def test_who_looks_does_not_keep_others_from_running(tmp_path: Path) -> None:
+    study = made(tmp_path)
+    path = study.path.with_name("study.db.lock")
+    path.touch()
+    with open(path) as file, open(path) as other:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        assert not study.summary().running
+        fcntl.flock(other, fcntl.LOCK_SH)
+        fcntl.flock(other, fcntl.LOCK_UN)
+        threading.Timer(0.05, lambda: fcntl.flock(file, fcntl.LOCK_UN)).start()
+        assert study.optimize(bowl, budget=2).nfev == 2

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+import subprocess
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +18,11 @@ import numpy as np
 import pytest
 
 from saltus import Float, Int, Result, Space, Stop, Study, StudyError, minimize
+from saltus.execution.processes import identity
 from saltus.model import fit
 from saltus.search import surrogate
 from saltus.study import RecordError
+from saltus.study.database import Database
 
 from .. import objectives
 from ..objectives import SPACE, bowl, constrained, fails_sometimes
@@ -446,3 +451,18 @@ def test_a_child_of_the_objective_says_nothing(tmp_path: Path, workers: int, fun
     assert (result.nfev, result.failures) == (24, 0)
     assert all(trial.value == bowl(trial.params) for trial in study.trials() if trial.status == "done")
     assert len(study.summary().sessions) == 1
+
+
+def test_a_forged_record_ends_no_process(tmp_path: Path) -> None:
+    study = made(tmp_path)
+    study.ask()
+    with subprocess.Popen(["sleep", "60"], start_new_session=True) as process:
+        try:
+            for who in (identity(process.pid), f"{process.pid}", "nonsense"):
+                trial = study.summary().unfinished[0]
+                with closing(Database(study.path, write=True)) as record:
+                    record.put([replace(trial, status="running", started=1.0, process=who)])
+                study.optimize(bowl, budget=study.summary().evaluations + 1)
+                assert process.poll() is None
+        finally:
+            process.kill()

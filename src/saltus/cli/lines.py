@@ -22,8 +22,8 @@ def printable(text: str, kept: str = "") -> str:
 
     Names are the user's, or a stranger's whose study one has got.
 
-    >>> printable("a\x1b[2Jb"), printable("two\nlines", kept="\n")
-    ('a�[2Jb', 'two\nlines')
+    >>> printable("a" + chr(27) + "[2Jb").replace(chr(0xFFFD), "?")
+    'a?[2Jb'
     """
     return "".join(c if c.isprintable() or c in kept else "\N{REPLACEMENT CHARACTER}" for c in text)
 

@@ -25,7 +25,7 @@ from ..order import Failure, Outcome
 from ..result import Candidate
 from .evaluation import Answer, Ended, EvaluationError, MachineError, checked_outcome
 from .evaluator import Started
-from .processes import end_group, how_it_ended
+from .processes import RECORD, TRIAL, end_group, how_it_ended
 
 OWN_NAMES = ("study_dir", "trial")  # what a command may be told besides the variables
 GRACE = 2.0  # seconds between the request to end and the end
@@ -55,6 +55,7 @@ class Command:
         keep: which working folders to keep, in `work`: "never", "failed" or "always".
         work: the folder for those that are kept.
         scratch: where working folders are made; default the system's temporary folder.
+        record: whose trials these are; by that and its number a command is known that was left running.
     """
 
     arguments: tuple[str, ...]
@@ -63,6 +64,7 @@ class Command:
     keep: str = "never"
     work: Path | None = None
     scratch: Path | None = None
+    record: str = ""
 
     def unknown_names(self, names: Sequence[str]) -> list[str]:
         """What stands in braces and looks like a name, or nearly like one of these, but is none."""
@@ -118,7 +120,7 @@ class CommandWorker:
         with ExitStack() as stack:
             try:
                 folder = Path(tempfile.mkdtemp(prefix=f"trial-{candidate.id}-", dir=command.scratch))
-                stack.callback(shutil.rmtree, folder, ignore_errors=True)
+                stack.callback(remove_folder, folder)
                 out = stack.enter_context(tempfile.TemporaryFile())
                 err = stack.enter_context(tempfile.TemporaryFile())
             except OSError as error:
@@ -144,7 +146,11 @@ class CommandWorker:
         begun: Started,
     ) -> None:
         params = json.dumps(candidate.params)
-        about = {"SALTUS_TRIAL": str(candidate.id), "SALTUS_STUDY_DIR": str(self._command.folder)}
+        about = {
+            TRIAL: str(candidate.id),
+            RECORD: self._command.record,
+            "SALTUS_STUDY_DIR": str(self._command.folder),
+        }
         if len(params) < _LONGEST_VARIABLE:
             about["SALTUS_PARAMS"] = params
         program = self._command.program()
@@ -285,5 +291,19 @@ def _keep(folder: Path, where: Path, out: IO[bytes], err: IO[bytes]) -> None:
             with open(folder / name, "wb") as copy:
                 shutil.copyfileobj(file, copy)
         where.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(where, ignore_errors=True)
+        remove_folder(where)
         shutil.move(folder, where)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder with all that is in it, also if a command has made parts of it read-only."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.is_dir() and not folder.is_symlink():
+        with suppress(OSError):
+            folder.chmod(0o700)
+        for place, names, _ in os.walk(folder):  # which goes into each after this
+            for inner in (Path(place, name) for name in names):
+                with suppress(OSError):
+                    if not inner.is_symlink():
+                        inner.chmod(0o700)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -31,7 +31,7 @@ from .worker_process import WorkerError
 
 Callback = Callable[[Result], Any]
 OnError = Literal["raise", "infeasible"]
-_LONGEST_WAIT = 3600.0  # seconds: a queue cannot wait for ever with a timeout
+_LONGEST_WAIT = 0.5  # seconds: a signal that another thread got is not heard while this one waits
 
 
 class ObjectiveError(RuntimeError):
@@ -155,7 +155,7 @@ class InFlight:
             self.withdraw()
             return
         try:
-            event = self._events.get(timeout=None if self.late else min(remaining, _LONGEST_WAIT))
+            event = self._events.get(timeout=_LONGEST_WAIT if self.late else min(remaining, _LONGEST_WAIT))
         except Empty:
             return
         if self.interrupted:

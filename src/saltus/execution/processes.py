@@ -2,9 +2,12 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+# variables that processes are started with: of which record and trial a command is, of which process a worker
+RECORD, TRIAL, WORKER_OF = "SALTUS_RECORD", "SALTUS_TRIAL", "SALTUS_WORKER_OF"
 
 
 def end_group(pid: int | None, number: int = getattr(signal, "SIGKILL", signal.SIGTERM)) -> None:
@@ -27,19 +30,57 @@ def how_it_ended(exit_code: int | None) -> str:
 
 
 def identity(pid: int | None) -> str | None:
-    """A process and when it began: another one with the same number is not taken for it. On Linux only."""
+    """A process, when it began, and since which start of the machine that counts. On Linux only.
+
+    Another process with the same number, or one of another machine, is not taken for it.
+    """
     with suppress(OSError, IndexError):  # also if there is no number
         stat = Path(f"/proc/{pid}/stat").read_text()
-        return f"{pid} {stat.rpartition(')')[2].split()[19]}"
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{pid} {stat.rpartition(')')[2].split()[19]} {boot}"
     return None
 
 
-def end_leftover(who: str | None) -> bool:
-    """End the process with this identity and all that it started; whether it was still there."""
-    if who is None or identity(int(who.split()[0])) != who:
+def environment_of(pid: int | str) -> dict[str, str]:
+    """The variables that a process of ours was started with, none of a stranger's. On Linux only."""
+    with suppress(OSError):
+        lines = os.fsdecode(Path(f"/proc/{pid}/environ").read_bytes()).split("\0")
+        return {name: value for name, found, value in (line.partition("=") for line in lines) if found}
+    return {}
+
+
+def end_worker(who: str | None, parent: int) -> bool:
+    """End a worker of a process that is dead, with all that it started; whether it was still there.
+
+    Args:
+        who: its `identity`.
+        parent: the process that had started it. Whatever a record says, nothing else is ended than a worker.
+    """
+    number = (who or "").partition(" ")[0]
+    if not number.isdecimal() or identity(int(number)) != who:
         return False
-    end_group(int(who.split()[0]))
+    if environment_of(number).get(WORKER_OF) != str(parent):
+        return False
+    end_group(int(number))
     return True
+
+
+def end_commands(record: str, trials: Collection[int]) -> list[int]:
+    """End what commands of these trials have left running; the trials of which there was something.
+
+    They are known by the variables that each was started with: there is no moment at which one runs and is
+    not known.
+    """
+    wanted, ended = {str(trial) for trial in trials}, set()
+    for entry in Path("/proc").glob("[0-9]*") if wanted else ():
+        variables = environment_of(entry.name)
+        if variables.get(RECORD) == record and variables.get(TRIAL) in wanted:
+            with suppress(ProcessLookupError):
+                group = os.getpgid(int(entry.name))
+                if group != os.getpgrp():
+                    end_group(group)
+                    ended.add(int(variables[TRIAL]))
+    return sorted(ended)
 
 
 @contextmanager

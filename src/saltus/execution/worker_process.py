@@ -26,7 +26,7 @@ from .evaluation import (
     only_here,
 )
 from .evaluator import Started
-from .processes import deaf_to_ctrl_c, end_group, how_it_ended, own_session
+from .processes import WORKER_OF, deaf_to_ctrl_c, end_group, how_it_ended, own_session
 
 if TYPE_CHECKING:
     from ..optimizer import Optimizer
@@ -118,7 +118,10 @@ class WorkerProcess:
                 raise Ended
             self._pipe, there = _context.Pipe()
             self._process = _context.Process(target=_serve, args=(there, self._load, self._own_errors))
-            with _environment(dict.fromkeys(_ONE_THREAD, "1")), deaf_to_ctrl_c():
+            with (
+                _environment(dict.fromkeys(_ONE_THREAD, "1") | {WORKER_OF: str(os.getpid())}),
+                deaf_to_ctrl_c(),
+            ):
                 self._process.start()
             there.close()
             self._alive, self._ready, self._busy = True, False, False

@@ -18,7 +18,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, fields, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from .._typing import Params
 from .._version import __version__
@@ -32,6 +33,7 @@ APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
 # batch, and the strategy "saltus" was what is "saltus-es" now
 VERSION = 3
 SYNC_INTERVAL = 0.05  # seconds
+R = TypeVar("R", Trial, Session, Snapshot)
 _COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `point`
 _ADVICE = {  # what to do about a message of SQLite; the first that fits
     "full": "the disk is full; what was recorded before is safe: make room and continue",
@@ -67,6 +69,8 @@ class Database:
             with _explained(self.path):
                 self._check_header()
             self.head = self._head()
+            if write:
+                self._check_index()
         except BaseException:
             self.close()
             raise
@@ -114,6 +118,13 @@ class Database:
                 )
             here = f"Saltus {__version__} reads records of version {VERSION}"
             raise RecordError(f"{self.path}: {here}, got one of version {version}; {advice}")
+
+    def _check_index(self) -> None:
+        """Repeats are found by the index of points: one that does not fit its table is made anew."""
+        with _explained(self.path):
+            (said,) = self._db.execute("PRAGMA integrity_check(trials)").fetchone()
+            if said != "ok":
+                self._db.execute("REINDEX trials_point")
 
     def _head(self) -> Head:
         with self._understanding("study"):
@@ -223,13 +234,14 @@ class Database:
             for row in self._db.execute("SELECT * FROM generations ORDER BY generation"):
                 with self._understanding("generations"):
                     generation, first, restarts, *lists = self._checked("generations", row)
-                    snapshot = Snapshot(generation, first, restarts, *(tuple(json.loads(v)) for v in lists))
+                    mean, sd = (tuple(map(float, json.loads(v))) for v in lists)
+                    snapshot = _typed(Snapshot(generation, first, restarts, mean, sd))
                 yield snapshot
 
     def sessions(self) -> list[Session]:
         """The processes that ran the study, oldest first."""
         with self._understanding("sessions"):
-            return [Session(*row[1:]) for row in self._rows("sessions", "ORDER BY id")]
+            return [_typed(Session(*row[1:])) for row in self._rows("sessions", "ORDER BY id")]
 
     def _only_row(self, table: str) -> tuple[Any, ...]:
         """The row of a table that has one, without its id."""
@@ -260,7 +272,18 @@ class Database:
                 given = json.loads(constraints).items()
                 amounts = {name: math.nan if c is None else float(c) for name, c in given}
             kind = None if failure is None else Failure[failure]
-            return Trial(id, generation, json.loads(params), status, value, violation, amounts, kind, *rest)
+            point = json.loads(params)
+            self._check_point(point)
+            return _typed(Trial(id, generation, point, status, value, violation, amounts, kind, *rest))
+
+    def _check_point(self, params: Any) -> None:
+        """A value for each variable, in their order, and nothing else."""
+        space = self.head.space
+        named = isinstance(params, dict) and space.names is not None and tuple(params) == space.names
+        listed = isinstance(params, list) and space.names is None and len(params) == len(space)
+        values = params.values() if isinstance(params, dict) else params
+        if not (named or listed) or not {type(value) for value in values} <= {int, float, bool}:
+            raise ValueError("params must be a number for each variable")
 
     def _damaged(self, what: str) -> RecordError:
         return RecordError(f"{self.path}: the record is damaged: {what}; use a copy that is not")
@@ -288,6 +311,30 @@ class Database:
         """Close the file; the write-ahead log is merged into it."""
         with suppress(sqlite3.Error):
             self._db.close()
+
+
+def _types_of(kind: Any) -> frozenset[Any]:
+    """What an annotation allows: types, and the values of a Literal."""
+    if get_origin(kind) is Literal:
+        return frozenset(get_args(kind))
+    if isinstance(kind, UnionType):
+        return frozenset().union(*map(_types_of, get_args(kind)))
+    return frozenset({float, int}) if kind is float else frozenset({get_origin(kind) or kind})
+
+
+_ALLOWED = {
+    kind: [(f.name, _types_of(f.type)) for f in fields(kind) if f.name != "params"]
+    for kind in (Trial, Session, Snapshot)
+}
+
+
+def _typed(row: R) -> R:
+    """The row, if everything in it is of its type: a checksum does not say so."""
+    for name, allowed in _ALLOWED[type(row)]:
+        value = getattr(row, name)
+        if type(value) not in allowed and not (isinstance(value, str) and value in allowed):
+            raise TypeError(f"{name} cannot be {value!r:.40}")
+    return row
 
 
 def _connected(path: Path, write: bool) -> sqlite3.Connection:

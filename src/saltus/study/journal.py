@@ -76,9 +76,17 @@ class Journal:
         self._succeeded = done or optimizer.best is not None
         self._failures_in_a_row = 0
         self._repeats_in_a_row = database.repeats_in_a_row()
+        # times on record never go back, even if the clock does: they say what was before what
+        times = (t for s in database.sessions() for t in (s.started, s.ended) if t is not None)
+        self._begun = self._latest = max(times, default=0.0)
         # failures of before a session that was stopped because of them say nothing: something is repaired now
         failing = (s.ended for s in database.sessions() if s.stop == Stop.FAILING.name and s.ended)
         self._repaired = max(failing, default=0.0)
+
+    def now(self) -> float:
+        """The time, but never one before a time on record."""
+        self._latest = max(self._latest, time.time())
+        return self._latest
 
     @property
     def stop(self) -> Stop | None:
@@ -183,7 +191,7 @@ class Journal:
     def begun(self, candidate: Candidate, worker: int | None, process: int | None) -> None:
         """An evaluation is running: by which worker, and in which process, is on record from now on."""
         trial, who = self._trials[candidate.id], identity(process)
-        self._put(replace(trial, status="running", worker=worker, started=time.time(), process=who))
+        self._put(replace(trial, status="running", worker=worker, started=self.now(), process=who))
 
     def heard(self, candidate: Candidate, run: Run) -> None:
         """An evaluation is over: its outcome is on record from now on."""
@@ -194,6 +202,8 @@ class Journal:
             self._put(repeated(trial, replace(with_run(trial, run), id=trial.repeats)))
             return
         trial = with_run(trial, run)
+        if trial.started is not None and trial.started < self._begun:
+            trial = replace(trial, started=self._begun)
         self._put(trial)
         self.evaluations += 1
         if trial.status == "failed":

@@ -5,6 +5,8 @@ however that ends, so there are no stale locks. The file says who holds it. A pr
 meanwhile, such as a worker of a process pool, does not share it.
 """
 
+import errno
+import hashlib
 import json
 import os
 import socket
@@ -20,30 +22,40 @@ from .errors import LockedError, RecordError
 if os.name == "posix":
     import fcntl
 
-    def _try_lock(file: IO[Any]) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def _try_lock(file: IO[Any], shared: bool = False) -> None:
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 else:  # pragma: no cover
     import msvcrt
 
-    def _try_lock(file: IO[Any]) -> None:
+    def _try_lock(file: IO[Any], shared: bool = False) -> None:
         file.seek(1 << 30)  # a byte far behind the text: what is locked cannot be read
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
 
 
+# how a lock says that somebody else has it; other errors say that there are no locks
+_TAKEN = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)
+_LOOK = 0.2  # seconds within which whoever only looks at a lock has let it go
+
+
 def _file_of(record: Path) -> Path:
-    return record.with_name(record.name + ".lock")
+    """Beside the file itself, by whichever links it is reached."""
+    path = Path(os.path.realpath(record))
+    return path.with_name(path.name + ".lock")
+
+
+def name_of(record: Path) -> str:
+    """A name for a record on this machine, the same by whichever links it is reached."""
+    return hashlib.blake2b(os.fsencode(os.path.realpath(record)), digest_size=8).hexdigest()
 
 
 def is_held(record: Path) -> bool:
     """Whether a process is running the study of this record."""
     try:
         with open(_file_of(record), "r+", encoding="utf-8") as file:
-            _try_lock(file)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
+            _try_lock(file, shared=True)
+    except OSError as error:
+        return error.errno in _TAKEN
     return False
 
 
@@ -65,7 +77,7 @@ def locked(record: Path, patience: float = 0.0) -> Iterator[None]:
     """The right to write to a record; taken within so many seconds, or a LockedError says who holds it."""
     if record.is_dir():
         raise RecordError(f"{record}: this is a folder, not a record")
-    path, deadline = _file_of(record), time.monotonic() + patience
+    path, deadline = _file_of(record), time.monotonic() + max(patience, _LOOK)
     while True:
         try:
             file = open(path, "a+", encoding="utf-8")  # noqa: SIM115  (held open)
@@ -73,9 +85,12 @@ def locked(record: Path, patience: float = 0.0) -> Iterator[None]:
             raise RecordError(f"{record}: cannot write in its folder: {error.strerror}") from error
         try:
             _try_lock(file)
-        except OSError:
+        except OSError as error:
             holder = _holder(file)
             file.close()
+            if error.errno not in _TAKEN:
+                what = f"its folder has no locks: {error.strerror}; put the record on a disk that has"
+                raise RecordError(f"{record}: {what}") from error
             if time.monotonic() < deadline:
                 time.sleep(0.02)
                 continue

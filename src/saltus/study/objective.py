@@ -1,23 +1,23 @@
 """What a study file says to evaluate: a command, or a Python function, and where it runs."""
 
-import hashlib
 import importlib.util
 import os
-import shutil
 import sys
 import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from .._checks import did_you_mean
-from ..execution.command import Command, CommandWorker
+from ..execution.command import Command, CommandWorker, remove_folder
 from ..execution.evaluation import MachineError, Objective
 from ..execution.evaluator import Evaluator
 from ..execution.local import WorkerPool, pooled
 from .errors import SettingsError
+from .lock import name_of
 from .settings import ObjectiveSettings, StudyFile
 
 
@@ -49,35 +49,42 @@ def evaluating(file: StudyFile, workers: int, record: Path) -> AbstractContextMa
         return pooled(load, workers, timeout, retries, own_errors=False)
     work = file.path.absolute().with_suffix(".work")
     given = objective.command, file.folder, objective.result, objective.keep, work
-    command = Command(*given, scratch=_scratch(record))
+    command = Command(*given, record=name_of(record))
     if command.program() is None:
         missing = f"there is no program {command.arguments[0]!r}{_where_looked(command)}"
         raise SettingsError(f"{file.path}: [objective] command: {missing}")
-    return _running(command, workers, timeout, retries)
-
-
-def _scratch(record: Path) -> Path:
-    """The folder for the working folders of a record: nobody else's, as only one process runs a record."""
-    name = hashlib.blake2b(os.fsencode(record.absolute()), digest_size=8).hexdigest()
-    return Path(tempfile.gettempdir()) / f"saltus-{name}"
+    return _running(command, workers, timeout, retries, record)
 
 
 @contextmanager
-def _running(command: Command, workers: int, timeout: float | None, retries: int) -> Iterator[WorkerPool]:
-    """Workers for a command, with a folder to work in: empty at first, gone afterwards."""
-    scratch = command.scratch
-    assert scratch is not None
-    shutil.rmtree(scratch, ignore_errors=True)  # what a killed session left
+def _scratch(record: Path) -> Iterator[Path]:
+    """A private folder for the working folders of a record: empty at first, gone afterwards.
+
+    Its name begins alike for one record, of which only one process at a time is here: what a killed one has
+    left is removed. The rest of the name is random, so nobody can take it before.
+    """
+    prefix, place = f"saltus-{name_of(record)}-", Path(tempfile.gettempdir())
+    for left in place.glob(f"{prefix}*"):
+        remove_folder(left)
     try:
-        scratch.mkdir(mode=0o700)
+        folder = Path(tempfile.mkdtemp(prefix=prefix))
     except OSError as error:
-        raise MachineError(f"{scratch}: no working folder can be made there: {error.strerror}") from error
+        raise MachineError(f"{place}: no working folder can be made there: {error.strerror}") from error
     try:
-        crew = [CommandWorker(command, timeout) for _ in range(workers)]
+        yield folder
+    finally:
+        remove_folder(folder)
+
+
+@contextmanager
+def _running(
+    command: Command, workers: int, timeout: float | None, retries: int, record: Path
+) -> Iterator[WorkerPool]:
+    """Workers for a command, with a folder to work in."""
+    with _scratch(record) as scratch:
+        crew = [CommandWorker(replace(command, scratch=scratch), timeout) for _ in range(workers)]
         with closing(WorkerPool(crew, retries)) as pool:
             yield pool
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _where_looked(command: Command) -> str:

@@ -23,7 +23,7 @@ from ..execution.choose import evaluating
 from ..execution.driver import Callback, Driver, Limits
 from ..execution.evaluation import Constraints, EvaluationError, Objective, Run, checked_outcome, described
 from ..execution.evaluator import Evaluator
-from ..execution.processes import end_leftover
+from ..execution.processes import end_commands, end_worker
 from ..execution.progress import Progress
 from ..minimize import default_budget, stopping
 from ..optimizer import Optimizer
@@ -36,7 +36,7 @@ from .database import Database
 from .errors import RecordError, SettingsError, StudyError
 from .interrupts import interruptible
 from .journal import Journal, remember, reset
-from .lock import is_held, locked
+from .lock import is_held, locked, name_of
 from .summary import Summary, history_rows, summarise
 from .trial import Head, Session, Snapshot, Trial
 
@@ -449,7 +449,7 @@ class Study:
 def _session(database: Database, journal: Journal, workers: int, objective: str) -> Iterator[Session]:
     """On record from its beginning to its end; `stop` is the caller's to set, unless an error ends it."""
     number = len(database.sessions())
-    session = Session(time.time(), None, socket.gethostname(), os.getpid(), workers, None, objective)
+    session = Session(journal.now(), None, socket.gethostname(), os.getpid(), workers, None, objective)
     database.put_session(number, session)
     try:
         yield session
@@ -459,7 +459,7 @@ def _session(database: Database, journal: Journal, workers: int, objective: str)
     finally:
         with suppress(RecordError):  # that it cannot be written is known by then
             journal.close()
-            session.ended = time.time()
+            session.ended = journal.now()
             database.put_session(number, session)
 
 
@@ -468,8 +468,11 @@ def _tidy(database: Database, optimizer: Optimizer, objective: str) -> Iterator[
     for session in database.sessions()[-1:]:
         if session.objective != objective:
             yield f"note: the objective was {session.objective} before; values on record are kept"
-    left = [t for c in optimizer.pending if (t := database.trial(c.id)).status == "running"]
-    ended = [trial.id for trial in left if end_leftover(trial.process)]
+    waiting = [t for c in optimizer.pending if not (t := database.trial(c.id)).evaluated]
+    left = [trial for trial in waiting if trial.status == "running"]
+    parent = max((session.pid for session in database.sessions()[-1:]), default=0)
+    ended = [trial.id for trial in left if end_worker(trial.process, parent)]
+    ended += end_commands(name_of(database.path), [trial.id for trial in waiting])
     if left:
         database.put(map(reset, left))
         yield f"the last session died with {len(left)} evaluations running; they are done again"
