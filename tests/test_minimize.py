@@ -188,7 +188,7 @@ def test_constraints() -> None:
     switch = minimize(lambda p: (bowl(p), [np.bool_(p["k"] < 10)]), SPACE, budget=2000, seed=2, target=9.1)
     assert switch.success
 
-    unknown = minimize(lambda p: (math.nan, 1.0), SPACE, budget=20, seed=1, maximize=True)
+    unknown = minimize(lambda p: (math.nan, [1.0]), SPACE, budget=20, seed=1, maximize=True)
     assert math.isnan(unknown.fun)
 
     nowhere = minimize(lambda p: (bowl(p), 1.0 + p["k"]), SPACE, budget=300, seed=1)

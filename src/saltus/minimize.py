@@ -63,8 +63,8 @@ def minimize(
 
     Args:
         fun: gets a dict (for a space with names) or a 1-D array, and returns a number, or a pair of
-            a number and the constraints' values, of which those above 0 are violated: a dict by name, a
-            list, or a single number. NaN and infinity say that a point is infeasible.
+            a number and the constraints' values, of which those above 0 are violated: a dict by name, or
+            a list. NaN and infinity say that a point is infeasible.
         space: the variables; or give `bounds` (and `integrality`) as for SciPy.
         budget: evaluations at most; default 1000 for each dimension.
         target: stop at a value this good.
