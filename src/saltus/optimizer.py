@@ -137,7 +137,10 @@ class Optimizer:
         self.asynchronous = asynchronous
         self.auto_restart = strategy in MANY_PHASES if auto_restart is None else auto_restart
         self._encoding = encoding = Encoding(space, mean, sigma)
-        self._rng = np.random.default_rng(seed)
+        try:
+            self._rng = np.random.default_rng(seed)
+        except (TypeError, ValueError):
+            raise ValueError(f"seed must be a whole number, 0 or more, or None, got {seed!r}") from None
         self.generation = self.evaluations = self.failures = 0
         self.best: Best | None = None
         self._least = NOTHING  # what the best is compared by
@@ -159,6 +162,14 @@ class Optimizer:
         domain = Domain.of(encoding, settings, self.memory)
         self._surrogate = domain.surrogate
         self._search = SEARCHES[strategy](domain, encoding.m)
+
+    def __repr__(self) -> str:
+        """What it searches, and how far it is."""
+        best = None if self.best is None else self.best.value
+        return (
+            f"<Optimizer {self.strategy!r} of {len(self.space)} variables: "
+            f"{self.evaluations} evaluations, best {best}>"
+        )
 
     # asking
 

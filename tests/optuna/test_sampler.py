@@ -614,6 +614,7 @@ def test_wrong_arguments_are_told_before_the_first_trial() -> None:
         ("seed", -1),
         ("n_startup_trials", -1),
         ("search_space", {}),
+        ("search_space", {"x": (0, 1)}),
     ]
     for name, value in wrong:
         with pytest.raises(ValueError, match=name):

@@ -84,6 +84,12 @@ class SaltusSampler(BaseSampler):
         Settings.checked(1, strategy, population)  # a clear error now, not at the first trial
         for name, number in (("seed", seed or 0), ("n_startup_trials", n_startup_trials)):
             whole_number(f"{name} must be a whole number, at least 0", number, 0)
+        for name, distribution in (search_space or {}).items():
+            if not isinstance(distribution, BaseDistribution):
+                raise ValueError(
+                    f"search_space of {name!r} must be a distribution of Optuna, such as "
+                    f"FloatDistribution(0, 1), got {distribution!r}"
+                )
         if search_space is not None and all(range.single() for range in search_space.values()):
             raise ValueError("search_space must name at least one parameter with more than one value")
         for name in x0 or {}:
