@@ -188,7 +188,7 @@ def test_constraints() -> None:
     switch = minimize(lambda p: (bowl(p), [np.bool_(p["k"] < 10)]), SPACE, budget=2000, seed=2, target=9.1)
     assert switch.success
 
-    unknown = minimize(lambda p: (math.nan, 1.0), SPACE, budget=20, seed=1, maximize=True)
+    unknown = minimize(lambda p: (math.nan, [1.0]), SPACE, budget=20, seed=1, maximize=True)
     assert math.isnan(unknown.fun)
 
     nowhere = minimize(lambda p: (bowl(p), 1.0 + p["k"]), SPACE, budget=300, seed=1)
@@ -648,3 +648,26 @@ def test_a_budget_that_ends_in_the_middle_of_a_batch() -> None:
     result = minimize(lambda p: p["x"] ** 2, Space({"x": Float(-5, 5)}), budget=5, population=20, seed=1)
     assert result.nfev == 5
     assert [*(result.sensitivity or ())] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"seed": -1}, "seed must be a whole number, 0 or more, or None, got -1"),
+        ({"callback": 3}, "callback must be callable, or None, got 3"),
+        ({"max_seconds": -1}, "max_seconds must be 0 or more, or None, got -1"),
+        (
+            {"space": None, "bounds": [(0, 1), (1, 0)]},
+            "bounds of variable 1: Float: low must not exceed high",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
+    given: dict[str, Any] = {"space": SPACE, "budget": 10, **arguments}
+    with pytest.raises((TypeError, ValueError), match=words):
+        minimize(lambda p: 0.0, **given)
+
+
+def test_an_optimizer_says_how_far_it_is() -> None:
+    words = repr(Optimizer(SPACE, seed=1))
+    assert words == f"<Optimizer 'saltus' of {len(SPACE)} variables: 0 evaluations, best None>"

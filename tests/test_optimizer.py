@@ -8,6 +8,9 @@ import json
 import math
 import pickle
 import random
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +21,7 @@ from hypothesis import strategies as st
 
 from saltus import STRATEGIES, Bool, Candidate, Float, Int, Optimizer, Ordinal, Space, Stop
 from saltus.order import Failure, Outcome
+from saltus.search.batch import Batch
 from saltus.search.settings import MANY_PHASES, OPTIONAL, OPTIONAL_WITH_A_MODEL
 from saltus.space import Lattice
 from saltus.strategy import Leap, integers_of
@@ -687,3 +691,61 @@ def test_a_run_that_is_over_is_not_asked_without_a_restart(asynchronous: bool) -
     assert optimizer.stop is None
     assert optimizer.restarts == 1
     assert optimizer.ask()
+
+
+def meeting(monkeypatch: pytest.MonkeyPatch, where: type, name: str) -> None:
+    """In this method a thread waits until another is there too, if another can be."""
+    barrier, method = threading.Barrier(2), getattr(where, name)
+
+    def held(*args: Any, **kwargs: Any) -> Any:
+        with contextlib.suppress(threading.BrokenBarrierError):
+            barrier.wait(0.2)
+        return method(*args, **kwargs)
+
+    monkeypatch.setattr(where, name, held)
+
+
+def in_two_threads(first: Callable[[], Any], second: Callable[[], Any]) -> list[Any]:
+    """What both give, begun at the same time."""
+    with ThreadPoolExecutor(2) as pool:
+        return [future.result() for future in [pool.submit(first), pool.submit(second)]]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_threads_are_given_different_candidates(monkeypatch: pytest.MonkeyPatch, asynchronous: bool) -> None:
+    optimizer = Optimizer(SPACE, strategy="dx-nes-ici", seed=1, asynchronous=asynchronous)
+    optimizer.ask(1)
+    meeting(monkeypatch, Batch, "any_slot" if asynchronous else "ask_next")
+    given = in_two_threads(lambda: optimizer.ask(1), lambda: optimizer.ask(1))
+    assert sorted((c.id, c.slot) for candidates in given for c in candidates) == [(1, 1), (2, 2)]
+    assert [c.id for c in optimizer.pending] == [0, 1, 2]
+
+
+def test_a_batch_that_threads_tell_is_learnt_from_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    optimizer = Optimizer(SPACE, strategy="dx-nes-ici", seed=1)
+    twin = Optimizer(SPACE, strategy="dx-nes-ici", seed=1)
+    *rest, first, second = optimizer.ask()
+    optimizer.tell(rest, [0.5] * len(rest))
+    meeting(monkeypatch, Optimizer, "_note")
+    in_two_threads(lambda: optimizer.tell(first, 1.0), lambda: optimizer.tell(second, 2.0))
+    assert (optimizer.generation, optimizer.evaluations) == (1, len(rest) + 2)
+    twin.tell(twin.ask(), [0.5] * len(rest) + [1.0, 2.0])
+    assert [c.params for c in optimizer.ask()] == [c.params for c in twin.ask()]
+
+
+def test_many_threads_lose_nothing() -> None:
+    optimizer = Optimizer(SPACE, strategy="saltus-es", seed=1, asynchronous=True)
+
+    def work() -> list[int]:
+        ids = []
+        for _ in range(60):
+            (candidate,) = optimizer.ask()
+            optimizer.tell(candidate, float(candidate.id % 7))
+            ids.append(candidate.id)
+            optimizer.state()
+        return ids
+
+    with ThreadPoolExecutor(4) as pool:
+        ids = [id for future in [pool.submit(work) for _ in range(4)] for id in future.result()]
+    assert sorted(ids) == list(range(240))
+    assert optimizer.evaluations == 240

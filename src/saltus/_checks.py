@@ -78,6 +78,8 @@ def check_limits(budget: Any, target: Any, max_seconds: Any) -> None:
     for name, value in (("target", target), ("max_seconds", max_seconds)):
         if value is not None and (not isinstance(value, Real) or math.isnan(value)):
             raise ValueError(f"{name} must be a number or None, got {value!r}")
+    if max_seconds is not None and max_seconds < 0:
+        raise ValueError(f"max_seconds must be 0 or more, or None, got {max_seconds!r}")
 
 
 def check_attempts(timeout: Any, retries: Any) -> None:

@@ -63,8 +63,8 @@ def minimize(
 
     Args:
         fun: gets a dict (for a space with names) or a 1-D array, and returns a number, or a pair of
-            a number and the constraints' values, of which those above 0 are violated: a dict by name, a
-            list, or a single number. NaN and infinity say that a point is infeasible.
+            a number and the constraints' values, of which those above 0 are violated: a dict by name, or
+            a list. NaN and infinity say that a point is infeasible.
         space: the variables; or give `bounds` (and `integrality`) as for SciPy.
         budget: evaluations at most; default 1000 for each dimension.
         target: stop at a value this good.
@@ -96,6 +96,8 @@ def minimize(
     """
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable, or None, got {callback!r}")
     if on_error not in ("raise", "infeasible"):
         raise ValueError(f"on_error must be 'raise' or 'infeasible', got {on_error!r}")
     if (space is None) == (bounds is None):
@@ -176,7 +178,10 @@ def space_from_bounds(bounds: Any, integrality: Any = None) -> Space:
     variables: list[Variable] = []
     for i, ((low, high), is_int) in enumerate(zip(pairs, whole.tolist(), strict=True)):
         if not is_int:
-            variables.append(Float(low, high))
+            try:
+                variables.append(Float(low, high))
+            except ValueError as error:
+                raise ValueError(f"bounds of variable {i}: {error}") from None
         elif low is None or high is None or not math.isfinite(high - low):
             raise ValueError(f"bounds of integer variable {i} must be finite, got ({low}, {high})")
         elif math.ceil(low) > math.floor(high):

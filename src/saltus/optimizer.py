@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 import operator
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 
@@ -28,6 +30,23 @@ PATIENCE = 5  # generations that one side of a mirrored pair waits for the other
 _FORMAT = 4  # of states; in 3, "saltus" was what is "saltus-es" now
 _ARGUMENTS = ("mean", "sigma", "asynchronous", "auto_restart")
 _COUNTS = ("generation", "evaluations", "failures", "_next_id")
+
+_Args = ParamSpec("_Args")
+_Given = TypeVar("_Given")
+_Own = TypeVar("_Own", bound="Optimizer")
+
+
+def _atomic(
+    method: Callable[Concatenate[_Own, _Args], _Given],
+) -> Callable[Concatenate[_Own, _Args], _Given]:
+    """A method that one thread at a time can be in, of all that are marked like this."""
+
+    @functools.wraps(method)
+    def alone(self: _Own, /, *args: _Args.args, **kwargs: _Args.kwargs) -> _Given:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return alone
 
 
 class Optimizer:
@@ -53,6 +72,9 @@ class Optimizer:
     ...     running += optimizer.ask()
     >>> optimizer.best.params["k"]
     7
+
+    Several threads may use one: each asks, tells or saves as a whole before the next one does, so no
+    candidate is given twice and no outcome is lost. Processes cannot share one.
 
     Attributes:
         best: the best evaluation so far, or None.
@@ -107,6 +129,7 @@ class Optimizer:
                 f"space must be a Space, got {type(space).__name__}; write Space({{...}}) or Space([...]), "
                 "and bounds as for SciPy as minimize(fun, bounds=...)"
             )
+        self._lock = threading.RLock()
         self.space = space
         N = max(space.dimension, 1)
         self._settings = settings = Settings.checked(N, strategy, population, margin, exact, without, batch)
@@ -114,7 +137,10 @@ class Optimizer:
         self.asynchronous = asynchronous
         self.auto_restart = strategy in MANY_PHASES if auto_restart is None else auto_restart
         self._encoding = encoding = Encoding(space, mean, sigma)
-        self._rng = np.random.default_rng(seed)
+        try:
+            self._rng = np.random.default_rng(seed)
+        except (TypeError, ValueError):
+            raise ValueError(f"seed must be a whole number, 0 or more, or None, got {seed!r}") from None
         self.generation = self.evaluations = self.failures = 0
         self.best: Best | None = None
         self._least = NOTHING  # what the best is compared by
@@ -137,8 +163,17 @@ class Optimizer:
         self._surrogate = domain.surrogate
         self._search = SEARCHES[strategy](domain, encoding.m)
 
+    def __repr__(self) -> str:
+        """What it searches, and how far it is."""
+        best = None if self.best is None else self.best.value
+        return (
+            f"<Optimizer {self.strategy!r} of {len(self.space)} variables: "
+            f"{self.evaluations} evaluations, best {best}>"
+        )
+
     # asking
 
+    @_atomic
     def ask(self, k: int | None = None) -> list[Candidate]:
         """The next candidates: the rest of the batch, or k of them.
 
@@ -163,6 +198,7 @@ class Optimizer:
         self._given |= zip(range(first, last), candidates, strict=True)
         return candidates
 
+    @_atomic
     def ask_as(self, id: int, slot: int | None = None) -> Candidate:
         """The next candidate under an id of your own, for who numbers evaluations otherwise. Asynchronously.
 
@@ -250,6 +286,7 @@ class Optimizer:
 
     # telling
 
+    @_atomic
     def tell(
         self,
         candidates: Candidate | Sequence[Candidate],
@@ -311,6 +348,7 @@ class Optimizer:
             )
         return int(candidate.id)
 
+    @_atomic
     def add(self, params: Params, value: Any, violation: Any = None, *, id: int | None = None) -> None:
         """Tell the value of a point that was not asked from this optimizer: of another program or a person.
 
@@ -401,6 +439,7 @@ class Optimizer:
 
     # learning
 
+    @_atomic
     def settle(self) -> bool:
         """Learn from what is told, if that is enough; whether the next `ask` begins a batch.
 
@@ -462,6 +501,7 @@ class Optimizer:
         self.memory.extend(ids, x, values, violations, details)
         self._news, self._elsewhere, self._details = {}, {}, {}
 
+    @_atomic
     def replay(self, asked: Mapping[int, int], told: Mapping[int, tuple[Outcome, Params | None]]) -> bool:
         """Make the present batch what others say it was; whether that is enough for the next one to begin.
 
@@ -502,6 +542,7 @@ class Optimizer:
                 self._add(id, self._encoding.numbers_of(params), value, violation, details.get(0))
         return self.settle()
 
+    @_atomic
     def reopen(self) -> None:
         """Forget what was asked and told since the batch began; if there is none, begin the next.
 
@@ -521,6 +562,7 @@ class Optimizer:
         return self._batch or self._current()
 
     @property
+    @_atomic
     def fits(self) -> dict[str, FloatArray]:
         """The last parameters that were found for the model, by how many points it was made of.
 
@@ -538,6 +580,7 @@ class Optimizer:
         """
         return {} if self._surrogate is None else dict(self._surrogate.fits)
 
+    @_atomic
     def foretell(self, fits: Mapping[str, FloatArray]) -> None:
         """Take parameters of the model from another that has gone the same way; what does not fit is ignored.
 
@@ -588,6 +631,7 @@ class Optimizer:
         return self._search.stop
 
     @property
+    @_atomic
     def pending(self) -> list[Candidate]:
         """Candidates that were asked and not told yet, for instance after a restore."""
         return [self._given[id] for id in sorted(self._given)]
@@ -662,6 +706,7 @@ class Optimizer:
         """
         return self.learnt().predict(points)
 
+    @_atomic
     def learnt(self, memory: Memory | None = None, *, maximize: bool = False) -> Learnt:
         """What can be said of this search's space, for results and studies.
 
@@ -678,6 +723,7 @@ class Optimizer:
         known = self.memory if memory is None else memory
         return Learnt(self._encoding, known, more=more, maximize=maximize)
 
+    @_atomic
     def restart(self) -> None:
         """Begin another run, the best is kept: from a random mean, with twice the population; with "saltus"
         and "saltus-es" also from the best point, as it sees fit. Only between generations.
@@ -695,6 +741,7 @@ class Optimizer:
 
     # saving
 
+    @_atomic
     def state(self, memory: bool = True) -> dict[str, Any]:
         """Everything, as JSON-able data: `restore` goes on bit by bit as if never interrupted.
 

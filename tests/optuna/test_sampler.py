@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import logging
 import math
 import pickle
@@ -613,6 +614,7 @@ def test_wrong_arguments_are_told_before_the_first_trial() -> None:
         ("seed", -1),
         ("n_startup_trials", -1),
         ("search_space", {}),
+        ("search_space", {"x": (0, 1)}),
     ]
     for name, value in wrong:
         with pytest.raises(ValueError, match=name):
@@ -687,3 +689,81 @@ def test_records(numbers: set[int], seed: int) -> None:
     attributes = list(record.attributes())
     assert attributes[-1][0] == "saltus"
     assert TrialRecord.read(dict(attributes)) == record
+
+
+def forged(**changed: Any) -> list[Any]:
+    """A record of trial 3 that begins a batch, as it is stored, with some fields changed."""
+    fields = {"number": 3, "batch": 3, "slot": 0, "before": 0, "asked": "0", "told": "0", "seed": 1}
+    return list((fields | changed).values())
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        forged(slot=10**7),
+        forged(slot=-1),
+        forged(told="0-30000000"),
+        forged(told="0-9," * 200),
+        forged(told=7),
+        forged(before=[]),
+        forged(before=3),
+        forged(seed=-1),
+        forged(seed=1e999),
+        "[" * 100_000,
+        "{}",
+    ],
+)
+def test_a_forged_record_is_ignored_with_one_warning(record: Any) -> None:
+    study = made(3, strategy="saltus-es")
+    name = view_of(study).replay.name
+    text = record if isinstance(record, str) else json.dumps([name, *record])
+    trial = study.ask()
+    study._storage.set_trial_system_attr(trial._trial_id, "saltus", text)
+    study.tell(trial, state=TrialState.FAIL)
+    for _ in range(2):
+        study.sampler = SaltusSampler(seed=1, search_space=SPACE, strategy="saltus-es")
+        with warnings_of_the_sampler() as messages:
+            study.optimize(objective, n_trials=2)
+        assert messages == ["Trial 3: what its attribute 'saltus' says of the search makes no sense."]
+    assert [t.state for t in study.trials[4:]] == [TrialState.COMPLETE] * 4
+
+
+def test_forged_constraints_are_a_failure_with_one_warning() -> None:
+    study = made(2, strategy="saltus-es")
+    study._storage.create_new_trial(study._study_id, template_trial=with_constraints(study.trials[1], ["a"]))
+    with warnings_of_the_sampler() as messages:
+        study.optimize(objective, n_trials=2)
+    assert messages == ["Trial 2: its constraints are no numbers: it counts as failed."]
+
+
+def with_constraints(trial: FrozenTrial, constraints: Any) -> FrozenTrial:
+    """A copy of a trial that says so."""
+    return optuna.trial.create_trial(
+        params=trial.params,
+        distributions=trial.distributions,
+        value=trial.value,
+        system_attrs={"constraints": constraints},
+    )
+
+
+def test_what_is_drawn_at_random_does_not_repeat_in_another_process() -> None:
+    def conditional(trial: optuna.Trial) -> float:
+        on = trial.suggest_categorical("on", [False, True])
+        if trial.number:
+            trial.suggest_float("z", 0, 1)
+        return float(on)
+
+    study = optuna.create_study()
+    for _ in range(3):  # three processes, one after the other
+        study.sampler = SaltusSampler(seed=1, strategy="saltus-es", warn=False)
+        study.optimize(conditional, n_trials=4)
+    drawn = [trial.params["z"] for trial in study.trials[1:]]
+    assert len(set(drawn)) == len(drawn)
+
+
+def test_no_warning_about_a_parameter_while_no_trial_has_ended() -> None:
+    study = optuna.create_study(sampler=SaltusSampler(seed=1))
+    with warnings_of_the_sampler() as messages:
+        for _ in range(3):
+            study.ask({"x": SPACE["x"], "k": SPACE["k"]})
+    assert messages == []

@@ -34,6 +34,7 @@ from .any_variable import anything
         (lambda: Ordinal([1, 1]), "increase strictly"),
         (lambda: Ordinal([999.9999999999999, 1000.0]), "are they meant to be the same"),
         (lambda: Ordinal([0.0, 5e-324]), "differ by more than"),
+        (lambda: Ordinal(anything(None)), "values must be a list of increasing numbers, got None"),
         (lambda: Ordinal(["a"]), "must be a number"),
         # points of these would be infinite or NaN
         (

@@ -19,7 +19,7 @@ from .._typing import Params
 from ..order import Failure, Outcome
 
 LONGEST_MESSAGE = 10_000  # characters of an exception
-Constraints = Mapping[str, float] | Iterable[float] | float  # as users give them
+Constraints = Mapping[str, float] | Iterable[float]  # as users give them
 Objective = Callable[[Params], Any]  # returns a number, or a number and Constraints: `evaluate` checks that
 
 
@@ -138,7 +138,8 @@ def checked_outcome(value: Any, constraints: Constraints | None = None) -> Outco
     Args:
         value: any real number, or an array that holds one. NaN and infinity are failures.
         constraints: their values, of which those above 0 are violated: a mapping by name, a sequence (the
-            names are then "0", "1" and so on, in its order), or a single number (its name is "0").
+            names are then "0", "1" and so on, in its order). A bare number is refused: it may be meant as a
+            second value.
 
     >>> checked_outcome(3, {"stress": -1, "mass": 0.5})
     Outcome(value=3.0, constraints={'stress': -1.0, 'mass': 0.5}, failure=None)
@@ -166,9 +167,13 @@ def _named(constraints: Constraints) -> dict[str, float]:
             if not isinstance(name, str):
                 raise TypeError(f"the name of a constraint must be text, got {name!r}")
         return {name: as_number(f"constraint {name!r}", c) for name, c in constraints.items()}
-    many = isinstance(constraints, Iterable) and getattr(constraints, "ndim", 1) != 0
-    amounts: Any = constraints if many else [constraints]
-    return {str(i): as_number("a constraint", c) for i, c in enumerate(amounts)}
+    if not isinstance(constraints, Iterable) or getattr(constraints, "ndim", 1) == 0:
+        raise TypeError(
+            f"constraints must be a dict by name or a list, got {constraints!r}; write value, "
+            f'{{"stress": {constraints!r}}} or value, [{constraints!r}] if that is one, and return a single '
+            "value: there is one objective"
+        )
+    return {str(i): as_number("a constraint", c) for i, c in enumerate(constraints)}
 
 
 def evaluate(fun: Objective, params: Params) -> Outcome:

@@ -27,7 +27,7 @@ from .._checks import did_you_mean, whole_number
 from ..optimizer import Optimizer
 from ..order import Failure, Outcome, sign
 from ..search.settings import DEFAULT_STRATEGY, WITHOUT_MODEL, Settings
-from .replay import Ended, Replay, TrialRecord
+from .replay import KEY, Ended, Replay, TrialRecord
 from .translation import Translation
 
 __all__ = ["SaltusSampler"]
@@ -84,6 +84,12 @@ class SaltusSampler(BaseSampler):
         Settings.checked(1, strategy, population)  # a clear error now, not at the first trial
         for name, number in (("seed", seed or 0), ("n_startup_trials", n_startup_trials)):
             whole_number(f"{name} must be a whole number, at least 0", number, 0)
+        for name, distribution in (search_space or {}).items():
+            if not isinstance(distribution, BaseDistribution):
+                raise ValueError(
+                    f"search_space of {name!r} must be a distribution of Optuna, such as "
+                    f"FloatDistribution(0, 1), got {distribution!r}"
+                )
         if search_space is not None and all(range.single() for range in search_space.values()):
             raise ValueError("search_space must name at least one parameter with more than one value")
         for name in x0 or {}:
@@ -97,7 +103,6 @@ class SaltusSampler(BaseSampler):
         self._constraints_func = constraints_func
         self._warn = warn
         self._warned: set[str] = set()
-        self._random = RandomSampler(seed=seed)
         self._first_seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
         self._lock = threading.Lock()
         self._views: dict[Any, _View] = {}
@@ -112,8 +117,13 @@ class SaltusSampler(BaseSampler):
         self._lock, self._views = threading.Lock(), {}
 
     def reseed_rng(self) -> None:
-        """For another process or thread: what is drawn independently; the search itself is shared."""
-        self._random.reseed_rng()
+        """For another process or thread: nothing to do, since what is drawn depends on the trial's number."""
+
+    def _drawn(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Any:
+        """A parameter at random: another one in each trial, the same one in whatever process."""
+        words = f"{self._first_seed}\n{trial.number}\n{name}".encode()
+        seed = int.from_bytes(blake2b(words, digest_size=4).digest(), "little")
+        return RandomSampler(seed=seed).sample_independent(study, trial, name, distribution)
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The given space, or the parameters that every trial so far has had with the same distribution."""
@@ -132,8 +142,7 @@ class SaltusSampler(BaseSampler):
         if not search_space:
             return {}
         if trial.number < self._n_startup_trials:
-            draw = self._random.sample_independent
-            return {name: draw(study, trial, name, range) for name, range in search_space.items()}
+            return {name: self._drawn(study, trial, name, range) for name, range in search_space.items()}
         with self._lock:
             view = self._view(study)
             trials = view.trials_at(study, trial)
@@ -168,14 +177,14 @@ class SaltusSampler(BaseSampler):
             )
         if trial.number == 0 and self._n_startup_trials == 0:
             return self._start(param_name, param_distribution)
-        if trial.number >= self._n_startup_trials:
+        if trial.number >= self._n_startup_trials and (self._search_space or self._view(study).any_ended):
             self._warn_once(
                 param_name,
                 f"Trial {trial.number}: parameter {param_name!r} is drawn at random and not searched: not "
                 "every trial that has ended has it with this distribution. Parameters that all trials have "
                 "are searched from the first trial on if SaltusSampler(search_space=...) names them.",
             )
-        return self._random.sample_independent(study, trial, param_name, param_distribution)
+        return self._drawn(study, trial, param_name, param_distribution)
 
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
@@ -196,7 +205,7 @@ class SaltusSampler(BaseSampler):
         # Hyperband shows each of its brackets as a study of its own
         key = (id(study._storage), study._study_id, getattr(study, "_bracket_id", None))
         if key not in self._views:
-            self._views[key] = _View(self._made)
+            self._views[key] = _View(self._made, self._warn_once)
             # a storage made later may have the same id
             finalize(study._storage, self._views.pop, key, None).atexit = False
         return self._views[key]
@@ -231,14 +240,21 @@ class SaltusSampler(BaseSampler):
 class _View:
     """What the sampler knows of a study; `make` gives a space and the search in it, for these trials."""
 
-    def __init__(self, make: Callable[..., tuple[Translation, Replay]]) -> None:
-        self._make = make
+    def __init__(
+        self, make: Callable[..., tuple[Translation, Replay]], warn_once: Callable[[str, str], None]
+    ) -> None:
+        self._make, self._warn_once = make, warn_once
         self._trials: tuple[int, list[FrozenTrial]] = (-1, [])  # as they were for which trial
         self._common: dict[str, BaseDistribution] | None = None
         self._ended = _News()
         self._distributions: dict[str, BaseDistribution] | None = None
         self.translation: Translation
         self.replay: Replay
+
+    @property
+    def any_ended(self) -> bool:
+        """Whether a trial has ended, so that parameters are known that all have."""
+        return self._common is not None
 
     def trials_at(self, study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
         """All trials, read once for each: the space and the candidate are asked for one after the other."""
@@ -268,9 +284,11 @@ class _View:
         """Tell the chain what is new."""
         for trial in self._news.among(trials):
             if not self.replay.knows(trial.number):
-                record = TrialRecord.read(trial.system_attrs)
+                record = TrialRecord.read(trial.system_attrs, len(trials))
                 if record is not None:
                     self.replay.remember(trial.number, record)
+                elif KEY in trial.system_attrs:
+                    self._ignored(trial, f"what its attribute {KEY!r} says of the search makes no sense")
             if trial.state.is_finished():
                 self.replay.end(trial.number, self.ended_as(trial))
 
@@ -284,7 +302,15 @@ class _View:
             value = trial.intermediate_values[trial.last_step]
         if value is None or trial.system_attrs.get(_CONSTRAINTS, ()) is None:
             return Ended(Outcome(math.nan, failure=Failure.EXCEPTION), params)
-        return Ended(Outcome(self._sign * value, _constraints(trial.system_attrs)), params)
+        try:
+            constraints = _constraints(trial.system_attrs)
+        except (TypeError, ValueError):
+            self._ignored(trial, "its constraints are no numbers: it counts as failed")
+            return Ended(Outcome(math.nan, failure=Failure.EXCEPTION), params)
+        return Ended(Outcome(self._sign * value, constraints), params)
+
+    def _ignored(self, trial: FrozenTrial, why: str) -> None:
+        self._warn_once(f"trial {trial.number}", f"Trial {trial.number}: {why}.")
 
 
 class _News:

@@ -28,6 +28,7 @@ from ..order import Outcome
 
 KEY = "saltus"
 LONGEST = 2000  # characters of an attribute; databases have 2046 or more
+AHEAD = 1000  # trials that one may name before this process sees them
 
 
 class BatchOrigin(NamedTuple):
@@ -63,8 +64,13 @@ class TrialRecord(NamedTuple):
             yield (f"{KEY}:{i}" if i else KEY), part
 
     @classmethod
-    def read(cls, attributes: Mapping[str, Any]) -> TrialRecord | None:
-        """The record of a trial, or None: it has none, or none of ours."""
+    def read(cls, attributes: Mapping[str, Any], trials: int = 1_000_000) -> TrialRecord | None:
+        """The record of a trial, or None: it has none, or one that makes no sense.
+
+        Args:
+            attributes: of the trial.
+            trials: how many there are; a record that counts far beyond them makes no sense.
+        """
         if KEY not in attributes:
             return None
         parts = [attributes[KEY]]
@@ -76,11 +82,17 @@ class TrialRecord(NamedTuple):
             fits: dict[str, FloatArray] = {}
             if more and isinstance(more[-1], dict):
                 fits = {str(key): from_text(text) for key, text in more.pop().items()}
+            most = trials + AHEAD
+            number, batch, slot = (_place(place, most) for place in (number, batch, slot))
             if more:
                 before, asked, told, seed = more
-                origin = BatchOrigin(before, tuple(from_ranges(asked)), tuple(from_ranges(told)), int(seed))
-            return cls(str(search), int(number), int(batch), int(slot), origin, fits)
-        except (TypeError, ValueError):
+                before = None if before is None else _place(before, most)
+                if before == number:
+                    return None  # a batch cannot follow itself
+                numbers = [tuple(from_ranges(text, most)) for text in (asked, told)]
+                origin = BatchOrigin(before, numbers[0], numbers[1], _place(seed, math.inf))
+            return cls(str(search), number, batch, slot, origin, fits)
+        except (TypeError, ValueError, AttributeError, RecursionError):
             return None
 
 
@@ -193,8 +205,13 @@ class Replay:
         """Go along the chain as far as it is known."""
         if self._overtaken:  # somebody was earlier: what we have learnt since is void
             self._go_back()
+        gone = set(self._path)
         while self._batch in self._next:
             batch, origin = self._next[self._batch]
+            if batch in gone:  # records that make no sense: a circle
+                del self._next[self._batch]
+                return
+            gone.add(batch)
             if not (self._ended.keys() >= set(origin.told) and self._records.keys() >= set(origin.asked)):
                 return  # a database may show the first trial of a batch before it shows what it is made of
             if self._path and not self._enough(origin.asked, origin.told):
@@ -270,8 +287,8 @@ def as_ranges(numbers: Iterable[int]) -> str:
     return ",".join(str(first) if not rest else f"{first}-{rest[-1]}" for first, *rest in ranges)
 
 
-def from_ranges(text: str) -> list[int]:
-    """What `as_ranges` was given.
+def from_ranges(text: str, most: float = math.inf) -> list[int]:
+    """What `as_ranges` was given; a ValueError if there are numbers of `most` or more.
 
     >>> from_ranges("1-3,7,9-10")
     [1, 2, 3, 7, 9, 10]
@@ -279,5 +296,15 @@ def from_ranges(text: str) -> list[int]:
     numbers: list[int] = []
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
-        numbers.extend(range(int(first), int(last or first) + 1))
+        run = range(int(first), _place(int(last or first), most) + 1)
+        if len(numbers) + len(run) > most:
+            raise ValueError(f"expected numbers once each, got {text[:100]!r}")
+        numbers.extend(run)
     return numbers
+
+
+def _place(number: Any, most: float) -> int:
+    """A whole number from 0 up to `most`, or a ValueError."""
+    if type(number) is not int or not 0 <= number < most:
+        raise ValueError(f"expected a whole number from 0 to {most - 1}, got {number!r}")
+    return number

@@ -329,6 +329,8 @@ class Ordinal(Variable):
 
     def __init__(self, values: Iterable[Any], init: float | None = None, scale: float | None = None) -> None:
         """Any iterable of at least one finite number, strictly increasing."""
+        if not isinstance(values, Iterable):
+            raise TypeError(f"Ordinal: values must be a list of increasing numbers, got {values!r}")
         given = tuple(values)
         numbers = [_number("Ordinal", "each value", v) for v in given]
         if not given or not all(map(math.isfinite, numbers)):

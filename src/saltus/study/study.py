@@ -287,7 +287,7 @@ class Study:
         Args:
             trial: its number.
             value: what was measured.
-            constraints: those above 0 are violated: a dict by name, a list, or a single number.
+            constraints: those above 0 are violated: a dict by name, or a list.
             failed: the reason why there is no value.
 
         The trial comes back as it is on record now.
