@@ -144,9 +144,9 @@ def counted_fits(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Of how many points new parameters of a model are found meanwhile, fit by fit."""
     counts: list[int] = []
 
-    def counting(x: Any, y: Any, theta: Any) -> Any:
+    def counting(x: Any, y: Any, *others: Any, **options: Any) -> Any:
         counts.append(len(y))
-        return fit(x, y, theta)
+        return fit(x, y, *others, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr(surrogate, "fit", counting)

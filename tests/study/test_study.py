@@ -62,9 +62,9 @@ def test_to_open_it_again_costs_one_fit_at_most(tmp_path: Path, monkeypatch: pyt
     """What the model has found is on record with the optimizer."""
     counts: list[int] = []
 
-    def counting(x: Any, y: Any, theta: Any) -> Any:
+    def counting(x: Any, y: Any, *others: Any, **options: Any) -> Any:
         counts.append(len(y))
-        return fit(x, y, theta)
+        return fit(x, y, *others, **options)
 
     monkeypatch.setattr(surrogate, "fit", counting)
     study = made(tmp_path)
