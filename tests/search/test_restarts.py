@@ -18,7 +18,7 @@ from saltus.search.mixed_run import MixedRun
 from saltus.search.model_run import SMALLEST_SIDE, ModelRun
 from saltus.search.newton import Newton
 from saltus.search.proposal import Domain, Evaluated, Proposals, Results
-from saltus.search.restarts import KINDS, Saltus
+from saltus.search.restarts import DEEPENED, KINDS, Saltus
 from saltus.search.settings import MANY_PHASES, Settings
 from saltus.space.encoding import Encoding
 
@@ -98,8 +98,7 @@ def test_a_batch_is_whole_and_the_order_of_telling_does_not_matter(strategy: str
     assert final(1) == final(-1)
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-30, 1.0, 1e300])
-@pytest.mark.parametrize("offset", [0.0, -1.0])
+@pytest.mark.parametrize(("scale", "offset"), [(1e-300, 0.0), (1e-30, -1.0), (1e300, 0.0), (1e300, -1.0)])
 def test_values_of_any_size(scale: float, offset: float) -> None:
     """The unit of values does not matter, and near the end of all numbers the search goes on."""
 
@@ -575,3 +574,32 @@ def test_a_short_descent_after_the_first_model_run_and_then_the_run_from_the_fir
     assert set(names[1:-1]) <= short
     assert len(names) > 2
     assert optimizer.restarts == 0
+
+
+def test_where_a_short_descent_has_led_is_searched_deeply_when_local_runs_find_nothing() -> None:
+    encoding = Encoding(SPACES["uneven"])
+    domain = Domain.of(encoding, Settings.checked(encoding.N, "saltus"))
+    rng = np.random.default_rng(1)
+    saltus = Saltus(domain, encoding.m)
+    best = Evaluated(encoding.m, domain.lattice.plateau(encoding.m[domain.n_continuous :]), 0.0, 3.0)
+    saltus._end(best)
+    assert saltus.shallow
+    saltus.restart(rng)  # the run from the first mean
+    assert isinstance(saltus.descent.phase, MixedRun)
+    saltus._end(best._replace(value=4.0))
+    assert saltus.shallow
+    saltus.spent["small"], saltus.failures = 10**6, DEEPENED - 1
+    saltus.descent.over = True
+    again = Saltus(domain, encoding.m)
+    again.restore(_serialize.unpack(json.loads(json.dumps(_serialize.pack(saltus.state())))))
+    assert again.shallow
+    again.restart(rng)
+    assert not isinstance(again.descent.phase, Newton)
+    saltus.failures = DEEPENED
+    saltus.restart(rng)
+    assert isinstance(saltus.descent.phase, Newton)
+    assert saltus.descent.smooth is saltus.descent.phase
+    assert saltus.descent.goal is None  # so a deep search is worth it
+    assert not saltus.shallow
+    saltus._end(best._replace(value=1.0))
+    assert not saltus.shallow  # that was no short descent

@@ -20,13 +20,16 @@ from .coordinate_scan import CoordinateScan
 from .integer_evolution import IntegerEvolution, roomy
 from .mixed_run import MixedRun
 from .model_run import ModelRun
+from .newton import Newton
 from .phase import Phase
+from .polish import Polish
 from .proposal import Domain, Evaluated, Proposals, Results
-from .schedule import Descent
+from .schedule import Descent, coarse, usual_covariance
 from .stopping import Stop
 
 GLOBAL_SHARE = 0.4  # evaluations of global runs, relative to local ones ...
 PER_FAILURE = 0.1  # ... and how much more for each local run that has failed since the last success
+DEEPENED = 2  # local runs have failed: then where a short descent has led is searched deeply
 EVOLUTION_SHARE = 2 / 3  # evaluations of evolutions, relative to all: where there are integers only
 SCAN_SHARE = 0.4  # probability of a coordinate scan at the incumbent, instead of a local run
 WITHIN = 0.2  # global runs start this share of the range away from its ends
@@ -53,6 +56,7 @@ class Saltus:
         self.spent = dict.fromkeys(KINDS, 0)  # evaluations
         self.kind = "small"
         self.failures = 0  # local runs in a row that found nothing better
+        self.shallow = False  # the incumbent was found by a short descent
         self.restarts = 0
         self.phases = 0  # how many have begun
         self.stop: Stop | None = None
@@ -65,10 +69,12 @@ class Saltus:
 
     def _begin(
         self,
-        first: ModelRun | MixedRun | IntegerEvolution | CoordinateScan,
+        first: ModelRun | MixedRun | IntegerEvolution | CoordinateScan | Newton | Polish,
         covariance: FloatArray | None = None,
     ) -> None:
-        goal = None if self.incumbent is None else self.incumbent.key
+        # where it begins at the incumbent to search deeply, anything is worth it
+        deepens = isinstance(first, Newton | Polish)
+        goal = None if self.incumbent is None or deepens else self.incumbent.key
         self.descent = Descent(self.domain, first, goal, covariance)
         self.phases += 1
         self.phase: Phase = first
@@ -121,6 +127,7 @@ class Saltus:
         better = self.incumbent is None or point.key < self.incumbent.key
         if better:
             self.incumbent = point
+            self.shallow = self.descent.short and self.domain.n_continuous > 0 and point.violation < math.inf
         if self.kind == "local":
             self.failures = 0 if better else self.failures + 1
         self.stop = Stop.CONVERGED
@@ -147,6 +154,10 @@ class Saltus:
             self._begin(self._global(rng))
             return
         self.kind = "local"
+        if self.shallow and self.failures >= DEEPENED:
+            self.shallow, usual = False, usual_covariance(self.domain)
+            self._begin(coarse(self.domain, incumbent, usual), usual)
+            return
         covariance, scans = self.descent.covariance, "scan" not in self.domain.settings.without
         if scans and covariance is not None and rng.random() < SCAN_SHARE:
             self._begin(CoordinateScan(self.domain, incumbent, rng), covariance)
@@ -204,6 +215,7 @@ class Saltus:
         surrogate = self.domain.surrogate
         return {name: getattr(self, name) for name in names} | {
             "opened": self.opened,
+            "shallow": self.shallow,
             "stop": None if self.stop is None else self.stop.name,
             "descent": self.descent.state(),
             "asking": self.phase.state() if isinstance(self.phase, Asking) else None,
@@ -218,7 +230,7 @@ class Saltus:
         for name in ("incumbent", "stray"):
             point = state[name]
             setattr(self, name, None if point is None else _serialize.like(nowhere, point, name))
-        self.opened = bool(state["opened"])
+        self.opened, self.shallow = bool(state["opened"]), bool(state["shallow"])
         if state["model"] is not None:
             self.domain.model.restore(state["model"])
         self.kind = {kind: kind for kind in KINDS}[state["kind"]]

@@ -8,8 +8,9 @@
 
 With the strategy `saltus-es` there are no model runs. After the one at the very beginning, the descent is a
 short one: a mixed run comes next, and may find a better valley. With constraints there is none, since such a
-model run goes on until its region is small. The one around the end of a mixed run comes
-while the model knows enough. The evolution is one of those runs where all variables are integers.
+model run goes on until its region is small. Where the first model run has led is searched deeply later
+(`restarts.py`), if it is still the best. The model run around the end of a mixed run comes while the model
+knows enough. The evolution is one of those runs where all variables are integers.
 
 Coarse and deep are the continuous variables alone: by Newton steps, or by the polish, a Gaussian, where those
 fail. Only what is better than the goal (the best point of all runs before) is worth what comes after the
@@ -49,22 +50,34 @@ PHASES: dict[str, type[Phase]] = {
 COARSE_SHARE = 0.1  # first standard deviation after a model run at the beginning, relative to the range
 
 
+def usual_covariance(domain: Domain) -> FloatArray:
+    """Of the continuous variables, where no run has found one."""
+    return np.diag((COARSE_SHARE * domain.span[: domain.n_continuous]) ** 2)
+
+
+def coarse(domain: Domain, point: Evaluated, covariance: FloatArray) -> Newton | Polish:
+    """The search in the continuous variables around a point."""
+    kind = Polish if "newton" in domain.settings.without else Newton
+    return kind(domain, point, covariance)
+
+
 class Descent:
     """A run and its descent: the phase that is on, and which one comes next."""
 
     def __init__(
         self,
         domain: Domain,
-        first: ModelRun | MixedRun | IntegerEvolution | CoordinateScan,
+        first: ModelRun | MixedRun | IntegerEvolution | CoordinateScan | Newton | Polish,
         goal: Key | None,
         covariance: FloatArray | None = None,
     ) -> None:
-        """Begin with a run, or with a scan at a point of which the covariance is known."""
+        """Begin with a run; or at a point, with a covariance, with a scan or a coarse search."""
         self.domain = domain
         self.goal = goal
         self.phase: Phase = first
         self.covariance = covariance
-        self.smooth: Newton | Polish | None = None  # the coarse search, which a deep one continues
+        # the coarse search, which a deep one continues
+        self.smooth: Newton | Polish | None = first if isinstance(first, Newton | Polish) else None
         self.short = isinstance(first, ModelRun)
         self.scanned = isinstance(first, CoordinateScan)
         self.deep = False
@@ -90,8 +103,7 @@ class Descent:
                 if not local and ("short descent" in self._without or self.domain.model.constrained):
                     return None  # with constraints its region is small: it was the descent
                 if not local and self.domain.n_continuous:
-                    sd = COARSE_SHARE * self.domain.span[: self.domain.n_continuous]
-                    self.covariance = np.diag(sd**2)
+                    self.covariance = usual_covariance(self.domain)
                 return self._settled(point, rng)
             case MixedRun() as run:
                 if run.diverged or run.hopeless():
@@ -146,9 +158,7 @@ class Descent:
 
     def _coarse(self, point: Evaluated) -> Phase:
         self.deep = False
-        if "newton" in self._without:
-            return self._polish(point)
-        self.smooth = Newton(self.domain, point, self._conditional)
+        self.smooth = coarse(self.domain, point, self._conditional)
         return self.smooth
 
     def _polish(self, point: Evaluated) -> Phase:
