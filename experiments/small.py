@@ -237,7 +237,8 @@ def plot(record: dict[Key, Run], o: argparse.Namespace) -> None:
             at = places[places <= most]
             shares = np.searchsorted(hits, at, side="right") / (len(runs) * len(TARGETS))
             ours = method == "saltus"
-            panel.plot(at, shares, label=method, lw=2.2 if ours else 1.2, zorder=3 if ours else 2)
+            style: dict[str, Any] = {"color": f"C{o.methods.index(method) % 10}", "lw": 2.2 if ours else 1.2}
+            panel.plot(at, shares, label=method, zorder=3 if ours else 2, **style)
         panel.set(xscale="log", xlim=(1, o.budget), title=f"D = {D}", xlabel="evaluations / D")
         panel.grid(alpha=0.3)
     panels[0][0].set_ylabel("share of targets hit")
