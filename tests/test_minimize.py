@@ -119,7 +119,7 @@ def test_restarts_escape_a_local_optimum() -> None:
 @pytest.mark.parametrize("how", [{"strategy": "saltus-es"}, {"batch": 2}, {"batch": 3}])
 def test_workers_change_nothing(fun: Any, how: dict[str, Any]) -> None:
     """The same seed and batch give the same search, whatever evaluates it."""
-    kwargs: dict[str, Any] = {"budget": 150, "seed": 7, "target": 1e-3, "on_error": "infeasible", **how}
+    kwargs: dict[str, Any] = {"budget": 80, "seed": 7, "target": 1e-3, "on_error": "infeasible", **how}
     alone = minimize(fun, SPACE, **kwargs)
     assert essence(minimize(fun, SPACE, workers=2, **kwargs)) == essence(alone)
     with ThreadPoolExecutor(3) as pool:
@@ -191,7 +191,7 @@ def test_constraints() -> None:
     unknown = minimize(lambda p: (math.nan, [1.0]), SPACE, budget=20, seed=1, maximize=True)
     assert math.isnan(unknown.fun)
 
-    nowhere = minimize(lambda p: (bowl(p), [1.0 + p["k"]]), SPACE, budget=300, seed=1)
+    nowhere = minimize(lambda p: (bowl(p), [1.0 + p["k"]]), SPACE, budget=80, seed=1)
     assert not nowhere.success
     assert nowhere.violation == 1.0
     assert "violates least" in nowhere.message
@@ -443,7 +443,7 @@ def test_budget_is_kept_to_the_evaluation_without_waiting() -> None:
 def test_one_worker_gives_the_result_of_minimize() -> None:
     for fun in (bowl, constrained):
         here, there = (
-            minimize(fun, SPACE, budget=400, seed=2, target=1e-6, asynchronous=a) for a in (False, True)
+            minimize(fun, SPACE, budget=150, seed=2, target=1e-6, asynchronous=a) for a in (False, True)
         )
         assert (here.params, here.fun, here.nfev, here.nit) == (
             there.params,

@@ -108,7 +108,7 @@ def test_one_worker_is_the_synchronous_search(strategy: str, space: str) -> None
     np.testing.assert_array_equal(one.sd, other.sd)
 
 
-@pytest.mark.parametrize(("strategy", "evaluations"), [("saltus", 500), ("saltus-es", 1500)])
+@pytest.mark.parametrize(("strategy", "evaluations"), [("saltus", 250), ("saltus-es", 1500)])
 def test_one_worker_is_the_same_in_every_piece_of_the_default(strategy: str, evaluations: int) -> None:
     space = Space([Float(-5, 5), Float(-5, 5), Int(-10, 10), Int(-10, 10), Int(-10, 10), Bool()])
     phases = set()
