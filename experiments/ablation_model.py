@@ -14,8 +14,9 @@ import math
 
 import numpy as np
 
-from experiments.coco import FUNCTIONS, Key, command_line
+from experiments.coco import FUNCTIONS, Key, command_line, wanted
 from experiments.harness import RESULTS, markdown, publish
+from experiments.record import lengthen
 from experiments.small import BOOK, Run, read, run_one, share
 from saltus.search.settings import OPTIONAL, OPTIONAL_WITH_A_MODEL
 
@@ -63,16 +64,8 @@ def main() -> None:
     parser.set_defaults(seeds=1)
     o = parser.parse_args()
     if o.what == "run":
-        keys = [
-            (Key(method, D, function, instance, seed), o.budget)
-            for seed in range(o.first_seed, o.first_seed + o.seeds)
-            for D in o.dims
-            for instance in o.instances
-            for method in (WHOLE, *(f"{WHOLE} without {part}" for part in o.parts))
-            for function in o.functions
-        ]
-        known = BOOK.read(o.file)
-        BOOK.run([key for key in keys if key not in known], run_one, o.file, o.jobs, len(keys))
+        methods = [WHOLE, *(f"{WHOLE} without {part}" for part in o.parts)]
+        lengthen(BOOK, wanted(o, methods), o.budget, run_one, o.file, o.jobs)
     text = table(read(o.file), o)
     if o.what == "show" and o.file == FILE:
         publish("ablation-model", text)

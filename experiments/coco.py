@@ -20,7 +20,7 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -167,13 +167,13 @@ def completed(keys: list[Key], budget: int, path: Path, jobs: int) -> dict[Key, 
     return record
 
 
-def wanted(o: argparse.Namespace) -> list[Key]:
+def wanted(o: argparse.Namespace, methods: Sequence[str]) -> list[Key]:
     """The runs that the command line asks for: seed after seed, so that a part is a fair sample."""
     return [
         Key(method, D, function, instance, seed)
         for seed in range(o.first_seed, o.first_seed + o.seeds)
         for D in o.dims
-        for method in o.methods
+        for method in methods
         for instance in o.instances
         for function in o.functions
     ]
@@ -324,14 +324,20 @@ def data(o: argparse.Namespace) -> None:
 
 
 def command_line(
-    text: str | None, what: list[str], dims: list[int], budget: int, methods: list[str], file: Path
+    text: str | None,
+    what: list[str],
+    dims: list[int],
+    budget: int,
+    methods: list[str],
+    file: Path,
+    functions: Sequence[int] = FUNCTIONS,
 ) -> argparse.ArgumentParser:
-    """The arguments that experiments on this suite share, with their defaults."""
+    """The arguments that experiments on COCO's suites share, with their defaults."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=what)
     parser.add_argument("--dims", type=int, nargs="+", default=dims)
     parser.add_argument("--instances", type=int, nargs="+", default=[4, 5, 6], choices=INSTANCES)
-    parser.add_argument("--functions", type=int, nargs="+", default=list(FUNCTIONS), choices=FUNCTIONS)
+    parser.add_argument("--functions", type=int, nargs="+", default=list(functions), choices=functions)
     parser.add_argument("--budget", type=int, default=budget, help="evaluations per dimension")
     parser.add_argument("--seeds", type=int, default=3, help="how many")
     parser.add_argument("--first-seed", type=int, default=0)
@@ -351,7 +357,7 @@ def main() -> None:
         data(o)
         return
     if o.what == "run":
-        completed(wanted(o), o.budget, o.file, o.jobs)
+        completed(wanted(o, o.methods), o.budget, o.file, o.jobs)
     if o.what == "plot":
         plot(o)
     elif o.what == "functions":

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
-import subprocess
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -28,10 +26,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.coco import INSTANCES, Key
+from experiments.coco import INSTANCES, Key, command_line, wanted
 from experiments.harness import RESULTS, markdown, publish
-from experiments.record import Book
-from experiments.small import peers_environment
+from experiments.record import Book, longest
+from experiments.small import lengthened
 from experiments.solvers import FIRST_STEP, Enough
 from saltus import Float, Optimizer, Outcome, Space
 from saltus._typing import FloatArray
@@ -239,42 +237,7 @@ def run_one(keyed: tuple[Key, int]) -> Run:
 
 def read(path: Path) -> dict[Key, Run]:
     """The longest run of each kind in the file."""
-    record: dict[Key, Run] = {}
-    for (key, _), run in BOOK.read(path).items():
-        if key not in record or run.budget > record[key].budget:
-            record[key] = run
-    return record
-
-
-def wanted(o: argparse.Namespace, methods: list[str]) -> list[Key]:
-    """The runs that the command line asks for: seed after seed, so that a part is a fair sample."""
-    return [
-        Key(method, D, function, instance, seed)
-        for seed in range(o.first_seed, o.first_seed + o.seeds)
-        for D in o.dims
-        for instance in o.instances
-        for method in methods
-        for function in o.functions
-    ]
-
-
-def complete(o: argparse.Namespace) -> None:
-    """Run what is missing; in the environment of the peers, if it is theirs."""
-    guests = [m for m in o.methods if m in GUESTS and not o.here]
-    own = [m for m in o.methods if m not in guests]
-    record = read(o.file)
-    keys = wanted(o, own)
-    missing = [(k, o.budget) for k in keys if k not in record or record[k].budget < o.budget]
-    if missing:
-        BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
-    if guests:
-        python = peers_environment(guests)
-        words = [str(python), "-m", "experiments.constrained", "run", "--here", "--methods", *guests]
-        for name in ("dims", "instances", "functions"):
-            words += [f"--{name}", *map(str, getattr(o, name))]
-        for name in ("budget", "seeds", "first_seed", "jobs", "file"):
-            words += [f"--{name.replace('_', '-')}", str(getattr(o, name))]
-        subprocess.run(words, check=True, env=os.environ | {"PYTHONPATH": "src"})
+    return longest(BOOK, path)
 
 
 def ahead(own: float, other: float) -> float:
@@ -344,24 +307,14 @@ def functions(record: dict[Key, Run], o: argparse.Namespace) -> str:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", choices=["run", "show", "functions"])
-    parser.add_argument("--dims", type=int, nargs="+", default=[5, 10])
-    parser.add_argument("--instances", type=int, nargs="+", default=[4, 5, 6], choices=INSTANCES)
-    parser.add_argument("--functions", type=int, nargs="+", default=list(FUNCTIONS), choices=FUNCTIONS)
-    parser.add_argument("--budget", type=int, default=200, help="evaluations for each variable")
-    parser.add_argument("--seeds", type=int, default=1, help="how many")
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--methods", nargs="+", default=METHODS)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--file", type=Path, default=FILE)
+    verbs = ["run", "show", "functions"]
+    parser = command_line(__doc__, verbs, [5, 10], 200, METHODS, FILE, FUNCTIONS)
+    parser.set_defaults(seeds=1)
     parser.add_argument("--at", type=int, default=50, choices=BUDGETS, help="of `functions`")
     parser.add_argument("--here", action="store_true", help="in this environment, whatever a peer needs")
     o = parser.parse_args()
     if o.what == "run":
-        complete(o)
+        lengthened(o, "constrained", BOOK, run_one, GUESTS)
         return
     record = read(o.file)
     if o.what == "functions":

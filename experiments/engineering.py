@@ -163,10 +163,7 @@ def complete(o: argparse.Namespace) -> None:
     guests = [m for m in o.methods if m.removesuffix(SOFT) in WANTS and not o.here]
     own = [m for m in o.methods if m not in guests]
     keys = [Key(p, m, seed) for seed in range(o.trials) for m in own for p in o.problems]
-    record = BOOK.read(o.file)
-    missing = [key for key in keys if key not in record]
-    if missing:
-        BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
+    BOOK.complete(keys, run_one, o.file, o.jobs)
     if guests:
         words = ["--trials", str(o.trials), "--jobs", str(o.jobs), "--file", str(o.file)]
         guests_run("engineering", guests, [*words, "--problems", *o.problems])

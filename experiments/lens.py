@@ -146,10 +146,7 @@ def complete(o: argparse.Namespace) -> None:
     guests = [m for m in o.methods if m.removesuffix(SOFT) in WANTS and not o.here]
     own = [m for m in o.methods if m not in guests]
     keys = [Key(m, seed) for seed in range(o.seeds) for m in own if m not in SLOW or seed < SLOW_SEEDS]
-    record = BOOK.read(o.file)
-    missing = [key for key in keys if key not in record]
-    if missing:
-        BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
+    BOOK.complete(keys, run_one, o.file, o.jobs)
     if guests:
         guests_run("lens", guests, ["--seeds", str(o.seeds), "--jobs", str(o.jobs), "--file", str(o.file)])
 

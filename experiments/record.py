@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from types import FrameType
-from typing import Any, Generic, NamedTuple, TextIO, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TextIO, TypeVar
 
 from experiments.harness import Trial, one_thread_each, progress
 
@@ -49,6 +49,13 @@ class Book(Generic[K, R]):
                 ) from None
             record[key] = outcome
         return record
+
+    def complete(self, keys: list[K], run: Callable[[K], R], path: Path, jobs: int) -> None:
+        """Run those of these trials that are not in the file."""
+        record = self.read(path)
+        missing = [key for key in keys if key not in record]
+        if missing:
+            self.run(missing, run, path, jobs, len(keys))
 
     def run(self, missing: list[K], run: Callable[[K], R], path: Path, jobs: int, total: int) -> None:
         """Run these trials, and append each to the file when it is done."""
@@ -90,6 +97,41 @@ class Book(Generic[K, R]):
                     signal.signal(number, handler)
         if broken:
             raise SystemExit("these trials broke, the others are kept:\n" + "\n".join(broken))
+
+
+class Lengthy(Protocol):
+    """The outcome of a run that could have been longer."""
+
+    @property
+    def budget(self) -> int:
+        """How long it was."""
+
+
+L = TypeVar("L", bound=Lengthy)
+
+
+def longest(book: Book[tuple[K, int], L], path: Path) -> dict[K, L]:
+    """The longest run of each kind in a file of runs with budgets."""
+    record: dict[K, L] = {}
+    for (key, _), run in book.read(path).items():
+        if key not in record or run.budget > record[key].budget:
+            record[key] = run
+    return record
+
+
+def lengthen(
+    book: Book[tuple[K, int], L],
+    keys: list[K],
+    budget: int,
+    run: Callable[[tuple[K, int]], L],
+    path: Path,
+    jobs: int,
+) -> None:
+    """Run those of these that are not in the file, or not with so large a budget."""
+    record = longest(book, path)
+    missing = [(key, budget) for key in keys if key not in record or record[key].budget < budget]
+    if missing:
+        book.run(missing, run, path, jobs, len(keys))
 
 
 def _appending(path: Path, header: list[str]) -> TextIO:

@@ -18,15 +18,16 @@ import subprocess
 import sys
 import time
 import venv
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.coco import TARGETS, CocoTask, Key, command_line, optimum, problem
+from experiments.coco import TARGETS, CocoTask, Key, command_line, optimum, problem, wanted
 from experiments.harness import RESULTS, markdown, publish
-from experiments.record import Book
+from experiments.record import Book, L, lengthen, longest
 from experiments.small_peers import SMALL_PEERS, WANTS
 from experiments.solvers import Enough, saltus
 
@@ -78,41 +79,33 @@ def run_one(keyed: tuple[Key, int]) -> Run:
 
 def read(path: Path) -> dict[Key, Run]:
     """The longest run of each kind in the file."""
-    record: dict[Key, Run] = {}
-    for (key, _), run in BOOK.read(path).items():
-        if key not in record or run.budget > record[key].budget:
-            record[key] = run
-    return record
-
-
-def wanted(o: argparse.Namespace, methods: list[str]) -> list[Key]:
-    """The runs that the command line asks for: seed after seed, so that a part is a fair sample."""
-    return [
-        Key(method, D, function, instance, seed)
-        for seed in range(o.first_seed, o.first_seed + o.seeds)
-        for D in o.dims
-        for method in methods
-        for instance in o.instances
-        for function in o.functions
-    ]
+    return longest(BOOK, path)
 
 
 def complete(o: argparse.Namespace) -> None:
     """Run what is missing; in the environment of the peers, if it is theirs."""
-    guests = [m for m in o.methods if m in WANTS and not o.here]
-    own = [m for m in o.methods if m not in guests]
-    record = read(o.file)
-    keys = wanted(o, own)
-    missing = [(k, o.budget) for k in keys if k not in record or record[k].budget < o.budget]
-    if missing:
-        BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
-    if guests:
+    lengthened(o, "small", BOOK, run_one, WANTS)
+
+
+def lengthened(
+    o: argparse.Namespace,
+    module: str,
+    book: Book[tuple[Key, int], L],
+    run: Callable[[tuple[Key, int]], L],
+    guests: Collection[str],
+) -> None:
+    """Run what is missing of an experiment with this command line; those methods in their environment."""
+    away = [m for m in o.methods if m in guests and not o.here]
+    own = [m for m in o.methods if m not in away]
+    if own:
+        lengthen(book, wanted(o, own), o.budget, run, o.file, o.jobs)
+    if away:
         words = []
         for name in ("dims", "instances", "functions"):
             words += [f"--{name}", *map(str, getattr(o, name))]
         for name in ("budget", "seeds", "first_seed", "jobs", "file"):
             words += [f"--{name.replace('_', '-')}", str(getattr(o, name))]
-        guests_run("small", guests, words)
+        guests_run(module, away, words)
 
 
 def guests_run(module: str, guests: list[str], words: list[str], besides: tuple[str, ...] = ()) -> None:

@@ -263,10 +263,7 @@ def main() -> None:
             for problem in PROBLEMS
             if method not in SLOW or seed < SLOW_SEEDS
         ]
-        record = BOOK.read(o.file)
-        missing = [key for key in keys if key not in record]
-        if missing:
-            BOOK.run(missing, run_one, o.file, o.jobs, len(keys))
+        BOOK.complete(keys, run_one, o.file, o.jobs)
     else:
         text = tables(BOOK.read(o.file), o.methods, o.seeds)
         if o.file == FILE:

@@ -12,47 +12,20 @@ that is stopped goes on where it was.
 from __future__ import annotations
 
 import argparse
-import time
-from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 
-from experiments.coco import CocoTask, Key, command_line, optimum, problem
+from experiments.coco import Key, command_line, wanted
 from experiments.harness import RESULTS, markdown, publish
-from experiments.record import Book
-from experiments.small import BOOK, Run, read, share
-from experiments.solvers import AT_A_TIME, Enough, saltus
+from experiments.record import lengthen
+from experiments.small import BOOK, Run, read, run_one, share
+from experiments.solvers import AT_A_TIME
 
 ONE, FOUR = "saltus", f"saltus, 4{AT_A_TIME}"
 FILE = RESULTS / "workers.csv"
 BUDGET = 100  # evaluations for each variable: more than four workers are to need
 AT = (10, 20, 30, 50)
 RESAMPLED = 1000
-
-
-def run_one(keyed: tuple[Key, int]) -> Run:
-    """One run, to its last target or the end of its budget."""
-    key, budget = keyed
-    coco = problem(key.D, key.function, key.instance)
-    task = CocoTask(coco, optimum(coco), budget * key.D)
-    rng = np.random.default_rng([key.D, key.function, key.instance, key.seed])
-    start = time.perf_counter()
-    with suppress(Enough):
-        saltus(key.method)(task, rng)
-    return Run(budget, tuple(task.hits), time.perf_counter() - start)
-
-
-def wanted(o: argparse.Namespace) -> list[Key]:
-    """The runs that the command line asks for."""
-    return [
-        Key(method, D, function, instance, seed)
-        for seed in range(o.first_seed, o.first_seed + o.seeds)
-        for D in o.dims
-        for instance in o.instances
-        for function in o.functions
-        for method in (ONE, FOUR)
-    ]
 
 
 def needed(runs: list[Run], hits: int) -> float:
@@ -82,7 +55,7 @@ def table(record: dict[Key, Run], o: argparse.Namespace) -> str:
     """A row for each dimension and budget."""
     rows = []
     for D in o.dims:
-        keys = [k for k in wanted(o) if k.D == D and k.method == ONE]
+        keys = [k for k in wanted(o, [ONE]) if k.D == D]
         keys = [k for k in keys if k in record and k._replace(method=FOUR) in record]
         if not keys:
             continue
@@ -114,17 +87,10 @@ def main() -> None:
     """The command line."""
     parser = command_line(__doc__, ["run", "show"], [5, 10], BUDGET, [ONE, FOUR], FILE)
     o = parser.parse_args()
-    path: Path = o.file
-    record = read(path)
     if o.what == "run":
-        book: Book[tuple[Key, int], Run] = BOOK
-        keys = wanted(o)
-        missing = [(k, o.budget) for k in keys if k not in record or record[k].budget < o.budget]
-        if missing:
-            book.run(missing, run_one, path, o.jobs, len(keys))
-        record = read(path)
-    text = table(record, o)
-    if o.what == "show" and path == FILE:
+        lengthen(BOOK, wanted(o, [ONE, FOUR]), o.budget, run_one, o.file, o.jobs)
+    text = table(read(o.file), o)
+    if o.what == "show" and o.file == FILE:
         publish("workers", text)
     else:
         print(text)

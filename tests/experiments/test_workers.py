@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from experiments.coco import Key
-from experiments.small import Run
-from experiments.workers import FOUR, ONE, interval, needed, ratio, run_one, table
+from experiments.small import Run, run_one
+from experiments.workers import FOUR, ONE, interval, needed, ratio, table
 
 
 @pytest.mark.parametrize("method", [ONE, FOUR])

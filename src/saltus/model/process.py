@@ -32,15 +32,6 @@ class Prediction(NamedTuple):
     sd: FloatArray
 
 
-class Slopes(NamedTuple):
-    """A prediction, and its derivatives by the coordinates of the points, one row each."""
-
-    mean: FloatArray
-    sd: FloatArray
-    mean_by_x: FloatArray
-    sd_by_x: FloatArray
-
-
 class Steepness(NamedTuple):
     """Mean - kappa sd at points, and its derivatives by their coordinates, one row each."""
 
@@ -100,23 +91,6 @@ class Fitted(NamedTuple):
             variance = variance[rows] - np.einsum("ij,ij->i", k @ self.inverse, k)
             values[rows + block.start] = mean - kappa * np.sqrt(np.maximum(variance, LEAST_VARIANCE))
         return values
-
-    def slopes(self, x: FloatArray) -> Slopes:
-        """A prediction with its derivatives."""
-        kernel = self.kernel
-        a = kernel.scaled(x)
-        parts = differentiable(kernel, a, self.known)
-        k = parts.total
-        solved = k @ self.inverse
-        variance = kernel.variance(a) - np.einsum("ij,ij->i", solved, k)
-        sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
-        D = x.shape[1]
-        far = 1.0 + np.einsum("ij,ij->i", a, a)[:, None] / D
-        by_a = (4.0 * kernel.quadratic / D) * far * a - 2.0 * parts.gradient(solved)
-        by_a[variance <= LEAST_VARIANCE] = 0.0
-        mean_by_a = parts.gradient(np.broadcast_to(self.weights, k.shape))
-        lengths = kernel.lengths
-        return Slopes(k @ self.weights, sd, mean_by_a / lengths, by_a / (2.0 * sd[:, None] * lengths))
 
     def steepness(self, x: FloatArray, kappa: float) -> Steepness:
         """Mean - kappa sd at points and its derivatives, which are cheaper together."""

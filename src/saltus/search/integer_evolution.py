@@ -93,7 +93,7 @@ class IntegerEvolution(Phase):
         return self.domain.proposals(np.empty((1, 0)), plateaus)
 
     def propose(self) -> Proposals:
-        """The new points."""
+        """The points that were drawn, each for the place of a worse one."""
         return self._proposals(self.trials)
 
     def observe(self, results: Results) -> None:
