@@ -16,7 +16,7 @@ from saltus.search.proposal import Results
 from saltus.search.settings import Settings
 from saltus.search.single_run import Single, SingleRun
 
-from ..test_optimizer import SPACE, trace
+from ..optimizer.playing import SPACE, trace
 from .playing import domain_of
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 import math
 import pickle
@@ -11,49 +10,19 @@ import random
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from saltus import STRATEGIES, Bool, Candidate, Float, Int, Optimizer, Ordinal, Space, Stop
+from saltus import STRATEGIES, Candidate, Float, Int, Optimizer, Space, Stop
 from saltus.order import Failure, Outcome
 from saltus.search.batch import Batch
 from saltus.search.settings import MANY_PHASES, OPTIONAL, OPTIONAL_WITH_A_MODEL
 from saltus.space import Lattice
 from saltus.strategy import Leap, integers_of
 
-SPACE = Space(
-    {
-        "k": Int(-10, 10),
-        "x": Float(-5, 5),
-        "lr": Float(1e-4, 1, log=True),
-        "grid": Ordinal([0.5, 1, 4]),
-        "on": Bool(),
-    }
-)
-
-
-def objective(p: dict[str, Any]) -> float:
-    return float(
-        (p["k"] - 3) ** 2
-        + (p["x"] - 1.5) ** 2
-        + math.log(p["lr"] / 0.01) ** 2
-        + (p["grid"] - 1) ** 2
-        + (not p["on"])
-    )
-
-
-def trace(optimizer: Optimizer, generations: int) -> list[Any]:
-    seen: list[Any] = []
-    for _ in range(generations):
-        candidates = optimizer.ask()
-        optimizer.tell(candidates, [objective(c.params) for c in candidates])
-        seen.extend(c.params for c in candidates)
-    return seen
+from .playing import SPACE, eventful, objective, remembered, trace
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -177,72 +146,6 @@ def test_best_prefers_feasible_then_less_violated() -> None:
     assert optimizer.failures == 2
 
 
-@settings(deadline=None, max_examples=25)
-@given(
-    strategy=st.sampled_from(sorted(STRATEGIES)),
-    moment=st.integers(0, 120),
-    seed=st.integers(0, 10**6),
-    named=st.booleans(),
-)
-def test_a_restored_search_goes_on_bit_by_bit(strategy: str, moment: int, seed: int, named: bool) -> None:
-    space = SPACE if named else Space(list(SPACE.variables))
-    names = SPACE.names or ()
-
-    def value(params: Any) -> tuple[float, float]:
-        p = params if named else dict(zip(names, params.tolist(), strict=True))
-        v = objective(p)
-        return (math.nan if p["x"] > 3 else v), max(0.0, p["k"] - 5)
-
-    def go(optimizer: Optimizer, evaluations: int) -> list[str]:
-        seen = []
-        for c in optimizer.pending:
-            optimizer.tell(c, *value(c.params))
-        for _ in range(evaluations):
-            (c,) = optimizer.ask(1)
-            optimizer.tell(c, *value(c.params))
-            seen.append(repr(c.params))
-            if optimizer.generation % 8 == 7:
-                with contextlib.suppress(RuntimeError):  # in the middle of a generation
-                    optimizer.restart()
-        return seen
-
-    optimizer = Optimizer(space, strategy=strategy, seed=seed, mean={"k": 1.0} if named else None)
-    go(optimizer, moment)
-    optimizer.ask(2)  # asked and not told
-    text = json.dumps(optimizer.state(), allow_nan=False)
-    restored = Optimizer.restore(json.loads(text))
-    assert restored.state() == optimizer.state()
-    assert [c.id for c in restored.pending] == [c.id for c in optimizer.pending]
-    assert go(restored, 60) == go(optimizer, 60)
-    assert restored.state() == optimizer.state()
-
-
-def test_restore_other_bit_generators() -> None:
-    for bits in (np.random.MT19937(1), np.random.Philox(1), np.random.SFC64(1)):
-        optimizer = Optimizer(SPACE, seed=np.random.Generator(bits))
-        trace(optimizer, 2)
-        restored = Optimizer.restore(json.loads(json.dumps(optimizer.state())))
-        assert trace(restored, 3) == trace(optimizer, 3)
-
-
-def test_copy_and_pickle_go_on_alike() -> None:
-    optimizer = Optimizer(SPACE, seed=1)
-    trace(optimizer, 3)
-    optimizer.ask(2)
-    for other in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
-        assert other.state() == optimizer.state()
-
-
-def test_restore_with_the_space_keeps_the_very_values() -> None:
-    space = Space({"v": Ordinal([Fraction(1, 3), Fraction(1, 2), 2])})
-    state = json.loads(json.dumps(Optimizer(space, seed=1).state()))
-    kinds = {type(c.params["v"]) for c in Optimizer.restore(state, space).ask()}
-    assert Fraction in kinds
-    assert Fraction not in {type(c.params["v"]) for c in Optimizer.restore(state).ask()}
-    with pytest.raises(ValueError, match="another space"):
-        Optimizer.restore(state, SPACE)
-
-
 def test_the_best_is_the_optimizers_own() -> None:
     optimizer = Optimizer(SPACE, seed=1)
     trace(optimizer, 2)
@@ -264,51 +167,6 @@ def test_going_on_long_after_the_stop_does_no_harm(strategy: str) -> None:
         points = np.array([c.params for c in candidates])
         assert np.all(np.isfinite(points))
         optimizer.tell(candidates, ((points - 0.2) ** 2).sum(1))
-
-
-def test_a_state_of_before_the_model_is_not_continued_with_one() -> None:
-    """What was called saltus then is saltus-es now."""
-    older = Optimizer(SPACE, seed=1, strategy="saltus-es").state() | {"format": 3, "strategy": "saltus"}
-    with pytest.raises(ValueError, match=r"an older Saltus wrote it: .* strategy='saltus-es'"):
-        Optimizer.restore(older)
-
-
-def test_broken_states_are_refused() -> None:
-    optimizer = Optimizer(SPACE, seed=1, strategy="saltus-es")
-    trace(optimizer, 2)
-    good = optimizer.state()
-    Optimizer.restore(good)
-    array = {"dtype": "float64", "shape": [1], "order": "C", "base64": "AAAAAAAAAAA="}
-    run = ["search", "descent", "phase", "state"]
-    gaussian = [*run, "gaussian", "state"]
-
-    def broken(path: list[str], value: Any) -> dict[str, Any]:
-        state = copy.deepcopy(good)
-        inner = state
-        for key in path[:-1]:
-            inner = inner[key]
-        inner[path[-1]] = value
-        return state
-
-    for state in (
-        {},
-        {"format": 99},
-        broken(["space"], 3),
-        broken(["strategy"], "nope"),
-        broken([*gaussian, "m"], array),
-        broken([*run, "gaussian"], {"m": 1}),
-        broken([*run, "gaussian", "state"], "os.system"),
-        broken([*run, "best"], array),
-        broken([*run, "best", "x"], array),
-        broken([*run, "gaussian", "z"], array),
-        broken(["search", "descent", "phase", "kind"], "Nope"),
-        broken(["search", "kind"], "nope"),
-        broken(["rng", "bit_generator"], "__import__('os')"),
-        broken([*gaussian, "m"], {"dtype": "object", "shape": [1], "order": "C", "base64": "AAAA"}),
-        broken(["search", "stop"], "NOPE"),
-    ):
-        with pytest.raises(ValueError, match=r"state|strategy"):
-            Optimizer.restore(state)
 
 
 @pytest.mark.parametrize(
@@ -344,27 +202,6 @@ def test_mean_and_sd_are_in_the_users_units() -> None:
     optimizer = Optimizer(SPACE, mean={"k": 2.25, "x": -4.9, "lr": 0.5}, sigma={"x": 0.01}, seed=1)
     np.testing.assert_allclose(optimizer.mean[:3], [2.25, -4.9, 0.5])
     assert optimizer.sd[1] == pytest.approx(0.01)
-
-
-# the memory
-
-
-def remembered(optimizer: Optimizer) -> Any:
-    memory = optimizer.memory
-    parts = [memory.ids, memory.x, memory.values, memory.violations]
-    parts += [memory.constraint(name) for name in memory.constraint_names]
-    return [part.tobytes() for part in parts], memory.constraint_names, memory.failures
-
-
-def eventful(p: dict[str, Any]) -> Any:
-    """Constraints by name and kinds of failure, always the same at the same point."""
-    if p["grid"] == 4:
-        return Outcome(math.nan, failure=Failure.TIMEOUT)
-    if p["x"] > 3:
-        return math.inf
-    if p["k"] > 2:
-        return Outcome(objective(p), {"high": p["k"] - 5.0, "on": -1.0 if p["on"] else 1.0})
-    return objective(p)
 
 
 @pytest.mark.parametrize("strategy", ["saltus-es", "dx-nes-ici", "cma-es"])
@@ -408,175 +245,11 @@ def test_the_memory_does_not_depend_on_the_order_of_telling() -> None:
     assert final(1, 100) == final(-1, 100) == final(1, 1) == final(-1, 3)
 
 
-@pytest.mark.parametrize("strategy", MANY_PHASES)
-def test_the_memory_is_restored_in_the_middle_of_a_batch(strategy: str) -> None:
-    optimizer = Optimizer(SPACE, strategy=strategy, seed=4, batch=4)
-    for _ in range(20):
-        candidates = optimizer.ask()
-        middle = len(candidates) // 2
-        optimizer.tell(candidates[:middle], [eventful(c.params) for c in candidates[:middle]])
-        other = Optimizer.restore(json.loads(json.dumps(optimizer.state(), allow_nan=False)))
-        assert remembered(other) == remembered(optimizer)
-        for each in (optimizer, other):
-            left = each.pending
-            each.tell(left, [eventful(c.params) for c in left])
-        assert remembered(other) == remembered(optimizer)
-        optimizer = other
-    assert len(optimizer.memory) == optimizer.evaluations
-
-
-def test_a_state_without_the_memory_does_not_grow() -> None:
-    optimizer = Optimizer(Space([Float(-5, 5)] * 5), strategy="dx-nes-ici", seed=1)
-    sizes = []
-    for _ in range(2):
-        for _ in range(40):
-            candidates = optimizer.ask()
-            optimizer.tell(candidates, [float(c.params @ c.params) for c in candidates])
-        state = optimizer.state(memory=False)
-        assert "memory" not in state
-        sizes.append(len(json.dumps(state)))
-        other = Optimizer.restore(state)
-        assert len(other.memory) == 0
-        assert [c.params.tolist() for c in other.ask()] == [
-            c.params.tolist() for c in Optimizer.restore(optimizer.state()).ask()
-        ]
-    assert sizes[1] < 1.02 * sizes[0]
-
-
-# points of others
-
-
 def test_what_is_for_optimizers_that_do_not_wait_is_refused_by_others() -> None:
     optimizer = Optimizer(Space([Int(0, 9)]), seed=1)
     for call in (lambda: optimizer.ask_as(3), lambda: optimizer.replay({}, {})):
         with pytest.raises(RuntimeError, match=r"does not wait: Optimizer\(asynchronous=True\)"):
             call()
-
-
-def test_the_model_learns_from_points_of_others() -> None:
-    space = Space([Float(-5, 5), Int(-10, 10), Float(-5, 5)])
-    optimizer = Optimizer(space, strategy="saltus", seed=1)
-    for id in range(1000, 1020):
-        optimizer.add(np.array([3.0 + (id % 7) / 50, 3 + id % 2, 3.0]), (id % 7) / 50 + id % 2)
-    for _ in range(3):
-        candidates = optimizer.ask()
-        optimizer.tell(candidates, [100.0] * len(candidates))
-    assert optimizer.mean == pytest.approx([3.0, 3.0, 3.0])
-    assert len(optimizer.memory) == 20 + optimizer.evaluations
-
-
-@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "saltus"])
-def test_points_of_others_are_learnt_from(strategy: str) -> None:
-    space = Space([Float(-5, 5), Int(-10, 10), Float(-5, 5)])
-    optimizer = Optimizer(space, strategy=strategy, seed=1, population=8)
-    before = np.linalg.norm(optimizer.mean - 3.0)
-    for id in range(1000, 1040):
-        optimizer.add(np.array([3.0 + (id % 7) / 50, 3 + id % 2, 3.0]), (id % 7) / 50 + id % 2)
-        if id % 10 == 0:  # a batch of points that say nothing
-            candidates = optimizer.ask()
-            optimizer.tell(candidates, [100.0] * len(candidates))
-    assert np.linalg.norm(optimizer.mean - 3.0) < 0.7 * before
-    assert optimizer.evaluations == 4 * 8
-    assert optimizer.best is not None
-    assert optimizer.best.id == 16
-    assert optimizer.best.x.tolist() == [3.0, 3.0, 3.0]
-    candidates = optimizer.ask()
-    assert candidates[0].id == 72
-    optimizer.tell(candidates, [100.0] * len(candidates))
-    assert len(optimizer.memory) == 40 + 5 * 8
-    assert optimizer.memory.best is not None
-    assert optimizer.memory.ids[optimizer.memory.best] == 16
-
-
-def test_a_point_of_another_is_remembered_with_its_outcome() -> None:
-    optimizer = Optimizer(SPACE, seed=1)
-    point = {"k": 3, "x": 1.0, "lr": 0.5, "grid": 4, "on": True}
-    optimizer.add(point, Outcome(5.0, {"mass": -1.0}))
-    optimizer.add(point, 7.0, violation=0.5)
-    optimizer.add(point, Outcome(math.nan, failure=Failure.DIED))
-    trace(optimizer, 1)
-    assert optimizer.memory.ids.tolist() == list(range(11))
-    assert optimizer.memory.x[:3].tolist() == [[3.0, 1.0, 0.5, 4.0, 1.0]] * 3
-    assert optimizer.memory.failures[:3] == [None, None, Failure.DIED]
-    assert optimizer.memory.violations[:3].tolist() == [0.0, 0.5, 0.0]
-    np.testing.assert_array_equal(optimizer.memory.constraint("mass")[:3], [-1.0, math.nan, math.nan])
-    assert (optimizer.evaluations, optimizer.failures) == (8, 1)
-
-
-@pytest.mark.parametrize("strategy", MANY_PHASES)
-def test_the_order_of_points_of_others_and_own_ones_does_not_matter(strategy: str) -> None:
-    def final(first: str) -> Any:
-        optimizer = Optimizer(SPACE, strategy=strategy, seed=4, batch=3)
-        for turn in range(10):
-            candidates = optimizer.ask()
-            points = [(1000 * (turn + 1) + i, {**candidates[i].params, "k": i}) for i in range(3)]
-            last = candidates.pop()
-            if first == "own":
-                optimizer.tell(candidates, [objective(c.params) for c in candidates])
-            for id, point in points if first == "own" else points[::-1]:
-                optimizer.add(point, objective(point), id=id)
-            if first != "own":
-                optimizer.tell(candidates[::-1], [objective(c.params) for c in candidates[::-1]])
-            optimizer.tell(last, objective(last.params))
-        return remembered(optimizer), optimizer.mean.tolist(), optimizer.ask()
-
-    assert final("own") == final("others")
-
-
-@pytest.mark.parametrize(
-    ("point", "value", "violation", "words"),
-    [
-        ({"k": 3}, 1.0, None, "'x' is missing"),
-        ({"k": 99}, 1.0, None, "."),
-        ({"lr": math.nan}, 1.0, None, "."),
-        ({}, "good", None, "real number"),
-        ({}, None, None, "real number|return something"),
-        ({}, 1.0, "much", "violation must be a real number"),
-        ({}, Outcome(1.0), 2.0, "an Outcome says by itself what is violated"),
-    ],
-)
-def test_a_bad_point_changes_nothing(point: dict[str, Any], value: Any, violation: Any, words: str) -> None:
-    good = {"k": 3, "x": 1.0, "lr": 0.5, "grid": 4, "on": True}
-    optimizer = Optimizer(SPACE, seed=1)
-    optimizer.ask(3)
-    state = optimizer.state()
-    params = point if words.endswith("missing") else good | point
-    with pytest.raises((ValueError, TypeError), match=words):
-        optimizer.add(params, value, violation)
-    assert optimizer.state() == state
-
-
-def test_the_id_of_a_pending_candidate_is_refused() -> None:
-    optimizer = Optimizer(SPACE, seed=1)
-    candidates = optimizer.ask(3)
-    state = optimizer.state()
-    with pytest.raises(ValueError, match="id 1 is taken"):
-        optimizer.add(candidates[0].params, 1.0, id=1)
-    assert optimizer.state() == state
-
-
-@pytest.mark.parametrize("asynchronous", [False, True])
-@pytest.mark.parametrize("before", ["told", "added"])
-def test_an_id_is_taken_once(asynchronous: bool, before: str) -> None:
-    """Or else the memory knows of fewer evaluations than there were, and of another best one."""
-    optimizer = Optimizer(SPACE, seed=1, asynchronous=asynchronous)
-    candidates = optimizer.ask(3)
-    point, id = candidates[0].params, candidates[1].id
-    if before == "told":
-        optimizer.tell(candidates[1], 5.0)
-    else:
-        id = 50
-        optimizer.add(point, 5.0, id=id)
-    with pytest.raises(ValueError, match=f"id {id}"):
-        optimizer.add(point, 7.0, id=id)
-
-
-@pytest.mark.parametrize("point", [{"k": 3.5}, {"k": 10.4}, {"grid": 0.75}, {"on": 0.5}])
-def test_a_point_between_the_values_of_a_variable_is_refused(point: dict[str, Any]) -> None:
-    """What was evaluated there is not what the search would take it for."""
-    good = {"k": 3, "x": 1.0, "lr": 0.5, "grid": 4, "on": True}
-    with pytest.raises((ValueError, TypeError)):
-        Optimizer(SPACE, seed=1).add(good | point, 1.0)
 
 
 # what is left out, and restarts

@@ -1,0 +1,379 @@
+"""`Optimizer`: ask and tell (`ask_tell`), what others have found, a look inside, its state (`saving`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from .._typing import FloatArray, Params
+from ..order import Outcome
+from ..result import Candidate
+from ..search import Memory
+from ..search.batch import Batch, LateResult
+from ..search.learnt import Expected, Learnt, Share
+from ..search.proposal import FOREIGN
+from ..search.stopping import Stop
+from ..space import Space
+from .ask_tell import AskTell, atomic
+from .saving import correct, restored, saved
+from .told import parsed
+
+
+class Optimizer(AskTell):
+    """Ask for candidates, evaluate them anywhere, tell their values, in any order.
+
+    >>> from saltus import Float, Int, Space
+    >>> optimizer = Optimizer(Space({"x": Float(-5, 5), "k": Int(0, 20)}), seed=1)
+    >>> for _ in range(60):
+    ...     candidates = optimizer.ask()
+    ...     values = [(c.params["x"] - 1) ** 2 + (c.params["k"] - 7) ** 2 for c in candidates]
+    ...     optimizer.tell(candidates, values)
+    >>> optimizer.best.params["k"]
+    7
+
+    Who does not want to wait for a whole batch says so. Then there is always a candidate, and every outcome
+    counts, however late it comes (docs/asynchronous.md):
+
+    >>> optimizer = Optimizer(Space({"x": Float(-5, 5), "k": Int(0, 20)}), seed=1, asynchronous=True)
+    >>> running = optimizer.ask(8)
+    >>> for _ in range(600):
+    ...     done = running.pop(3)  # whichever ends first
+    ...     optimizer.tell(done, (done.params["x"] - 1) ** 2 + (done.params["k"] - 7) ** 2)
+    ...     running += optimizer.ask()
+    >>> optimizer.best.params["k"]
+    7
+
+    Several threads may use one: each asks, tells or saves as a whole before the next one does, so no
+    candidate is given twice and no outcome is lost. Processes cannot share one.
+
+    Attributes:
+        best: the best evaluation so far, or None.
+        memory: every evaluation that the search has learnt of, as arrays.
+        stop: why the current run should end, or None. It is advice: `ask` goes on all the same, with
+            `auto_restart` by another run.
+        generation, evaluations, failures, restarts: how many there have been.
+        population: candidates in a generation of the current run. With "saltus", other batches come in
+            between: `ask()` always gives a whole one.
+    """
+
+    def __repr__(self) -> str:
+        """What it searches, and how far it is."""
+        best = None if self.best is None else self.best.value
+        return (
+            f"<Optimizer {self.strategy!r} of {len(self.space)} variables: "
+            f"{self.evaluations} evaluations, best {best}>"
+        )
+
+    # what others have found
+
+    @atomic
+    def add(self, params: Params, value: Any, violation: Any = None, *, id: int | None = None) -> None:
+        """Tell the value of a point that was not asked from this optimizer: of another program or a person.
+
+        The search learns from it as far as its present phase can; it may become the best in any case. It is
+        no evaluation of this search.
+
+        Args:
+            params: the point, as the objective would get it.
+            value, violation: as for `tell`: a number or an `Outcome`, and how much constraints are violated.
+            id: a number that no candidate has; default the next one.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
+        >>> optimizer.add({"k": 7}, 0.25)
+        >>> optimizer.best.params, optimizer.evaluations
+        ({'k': 7}, 0)
+        """
+        numbers = self._encoding.numbers_of(params)
+        (number,), (amount,), details = parsed([value], None if violation is None else [violation], 1)
+        if id in self._given or id in self._news.told or (id is not None and np.any(self.memory.ids == id)):
+            raise ValueError(f"id {id} is taken: add takes one that is not, or none")
+        self._add(self._next_id if id is None else id, numbers, number, amount, details.get(0))
+
+    def _add(
+        self, id: int, numbers: FloatArray, value: float, violation: float, outcome: Outcome | None
+    ) -> None:
+        self._next_id = max(self._next_id, id + 1)
+        if outcome is not None:
+            self._news.details[id] = outcome
+        result = LateResult(id, *self._encoding.located(numbers), FOREIGN, value, violation)
+        self._hear(result, self._search.phases, numbers)
+        self._note([id], [value], [violation])
+
+    @atomic
+    def replay(self, asked: Mapping[int, int], told: Mapping[int, tuple[Outcome, Params | None]]) -> bool:
+        """Make the present batch what others say it was; whether that is enough for the next one to begin.
+
+        For many processes that share one search (`saltus.optuna`): what was asked and told here since the
+        batch began is forgotten, and this is taken instead. Asynchronously only.
+
+        Args:
+            asked: the slots of the batch that were asked, by id.
+            told: outcomes by id, of whatever batch; with the point that was evaluated, which those that were
+                asked in this search need not have.
+
+        >>> from saltus import Int, Outcome, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, asynchronous=True)
+        >>> optimizer.replay(asked={3: 0, 4: 1}, told={4: (Outcome(2.5), None)})
+        False
+        >>> optimizer.best.id, [candidate.id for candidate in optimizer.pending]
+        (4, [])
+        """
+        self._check_asynchronous("replay")
+        batch, news = self._batch or self._current(), self._news
+        if not (asked.keys() >= batch.slots.keys() and told.keys() >= news.told.keys()):
+            self._forget(batch)  # else there is only more of the same
+        for id, slot in asked.items():
+            if id not in batch.slots and batch.has(slot):
+                batch.ask(id, slot)
+        self._next_id = max(self._next_id, max(asked, default=-1) + 1)
+        for id in sorted(told.keys() - news.told.keys()):
+            outcome, params = told[id]
+            (value,), (violation,), details = parsed([outcome], None, 1)
+            if id in batch.slots or id in news.in_flight:
+                if params is not None:
+                    correct(self, id, self._encoding.numbers_of(params))
+                if details:
+                    news.details[id] = outcome
+                self._given.pop(id, None)
+                self._take([id], [value], [violation])
+            elif params is not None:
+                self._add(id, self._encoding.numbers_of(params), value, violation, details.get(0))
+        return self.settle()
+
+    @atomic
+    def reopen(self) -> None:
+        """Forget what was asked and told since the batch began; if there is none, begin the next.
+
+        As `replay`, for many processes that share one search: so its `state` is one to come back to.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, asynchronous=True)
+        >>> optimizer.tell(optimizer.ask(2), [3.0, 4.0])
+        >>> optimizer.reopen()
+        >>> optimizer.evaluations, optimizer.best
+        (0, None)
+        """
+        self._check_asynchronous("reopen")
+        self._forget(self._batch or self._current())
+
+    def _forget(self, batch: Batch) -> None:
+        """Take back all that was asked and told since the batch began."""
+        failures, returned = self._news.forget()
+        self.failures -= failures
+        self.evaluations -= len(batch.told) + returned
+        self._given = {id: given for id, given in self._given.items() if id not in batch.slots}
+        self.best = self._best_before
+        self._least = self._key_of_best()
+        batch.reset()
+
+    @property
+    @atomic
+    def fits(self) -> dict[str, FloatArray]:
+        """The last parameters that were found for the model, by how many points it was made of.
+
+        Those of constraints' models have the name of the constraint in their key.
+
+        Who follows the same search can `foretell` them, so that nothing has to be found twice.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
+        >>> for _ in range(3):
+        ...     candidates = optimizer.ask()
+        ...     optimizer.tell(candidates, [(c.params["k"] - 7) ** 2 for c in candidates])
+        >>> list(optimizer.fits)
+        ['3', '4']
+        """
+        return {} if self._surrogate is None else dict(self._surrogate.fits)
+
+    @atomic
+    def foretell(self, fits: Mapping[str, FloatArray]) -> None:
+        """Take parameters of the model from another that has gone the same way; what does not fit is ignored.
+
+        Args:
+            fits: of that optimizer.
+
+        >>> from saltus import Int, Space
+        >>> leader, follower = (Optimizer(Space({"k": Int(0, 20)}), seed=1) for _ in range(2))
+        >>> for each in (leader, follower):
+        ...     candidates = each.ask()
+        ...     each.tell(candidates, [(c.params["k"] - 7) ** 2 for c in candidates])
+        >>> first = leader.ask()
+        >>> follower.foretell(leader.fits)
+        >>> follower.ask() == first
+        True
+        """
+        if self._surrogate is not None:
+            for key, theta in fits.items():
+                self._surrogate.foretell(key, theta)
+
+    # looking
+
+    @property
+    def population(self) -> int:
+        """Candidates in a generation of the current run."""
+        return self._search.population
+
+    @property
+    def restarts(self) -> int:
+        """How many runs there were before this one."""
+        return self._search.restarts
+
+    @property
+    def stop(self) -> Stop | None:
+        """Why the current run should end, or None."""
+        return self._search.stop
+
+    @property
+    @atomic
+    def pending(self) -> list[Candidate]:
+        """Candidates that were asked and not told yet, for instance after a restore."""
+        return [self._given[id] for id in sorted(self._given)]
+
+    @property
+    def between_generations(self) -> bool:
+        """Whether `ask` begins a batch, so that `restart` is possible."""
+        return self._batch is None
+
+    @property
+    def phase(self) -> str:
+        """What the search is doing at present: the name of its phase, such as "MixedRun" or "Newton"."""
+        return self._search.phase.name
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of the Gaussian in the user's units and order; integers are not rounded."""
+        return self._encoding.unrounded(self._search.phase.where()[0])
+
+    @property
+    def centre(self) -> Params:
+        """The mean as a point that the objective could get: integers rounded, by name if there are names."""
+        return self._encoding.params_of(self.mean)
+
+    @property
+    def sd(self) -> FloatArray:
+        """Standard deviations of the Gaussian in the user's order and units (of logs, if log)."""
+        return self._encoding.spreads(self._search.phase.where()[1])
+
+    def sensitivity(self, *, everywhere: bool = False) -> dict[str, Share] | None:
+        """Which variables matter around the best point, the most important first, with error bars.
+
+        From all that was told, with any strategy: a model is made of it now. `share` is the part of the
+        differences in value that a variable has to do with, `low` to `high` the error bar, `alone` what it
+        does without the others. Values are compared as the model sees them: where they span orders of
+        magnitude, by their logarithms. Fixed variables are left out; what failed or has no value counts
+        nothing.
+
+        Args:
+            everywhere: over all of each range; the default is a quarter of it around the best point.
+
+        None if nothing can be said yet: fewer evaluations than variables + 2 have a value, or all values are
+        equal. With more than some 50 variables it takes seconds, and the error bars are long.
+
+        >>> from saltus import Float, Space
+        >>> optimizer = Optimizer(Space({"x": Float(-5, 5), "y": Float(-5, 5)}), seed=1)
+        >>> while optimizer.evaluations < 30:
+        ...     candidates = optimizer.ask()
+        ...     optimizer.tell(candidates, [9 * c.params["x"] ** 2 + c.params["y"] ** 2 for c in candidates])
+        >>> shares = optimizer.sensitivity()
+        >>> [*shares], shares["x"].low <= shares["x"].share <= shares["x"].high
+        (['x', 'y'], True)
+        """
+        return self.learnt().sensitivity(everywhere=everywhere)
+
+    def predict(self, points: Sequence[Params]) -> list[Expected]:
+        """What evaluations at points would give, with error bars: nine in ten are between `low` and `high`.
+
+        Args:
+            points: as the objective would get them.
+
+        A ValueError if fewer evaluations than variables + 2 have a value.
+
+        >>> from saltus import Float, Space
+        >>> optimizer = Optimizer(Space({"x": Float(-5, 5), "y": Float(-5, 5)}), seed=1)
+        >>> while optimizer.evaluations < 30:
+        ...     candidates = optimizer.ask()
+        ...     optimizer.tell(candidates, [9 * c.params["x"] ** 2 + c.params["y"] ** 2 for c in candidates])
+        >>> (expected,) = optimizer.predict([{"x": 0.5, "y": 1.0}])
+        >>> expected.low < 3.25 < expected.high
+        True
+        """
+        return self.learnt().predict(points)
+
+    @atomic
+    def learnt(self, memory: Memory | None = None, *, maximize: bool = False) -> Learnt:
+        """What can be said of this search's space, for results and studies.
+
+        Args:
+            memory: evaluations; by default all that this optimizer was told until now.
+            maximize: the user's values have the other sign than those that were told.
+        """
+        more = None
+        if memory is None and self._news.told:
+            more = Memory(len(self.space.variables))
+            more.extend(*self._news.rows(self._numbers_of))
+        known = self.memory if memory is None else memory
+        return Learnt(self._encoding, known, more=more, maximize=maximize)
+
+    @atomic
+    def restart(self) -> None:
+        """Begin another run, the best is kept: from a random mean, with twice the population; with "saltus"
+        and "saltus-es" also from the best point, as it sees fit. Only between generations.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, strategy="dx-nes-ici")
+        >>> before = optimizer.population
+        >>> optimizer.restart()
+        >>> optimizer.restarts, optimizer.population == 2 * before
+        (1, True)
+        """
+        if not self.between_generations:
+            raise RuntimeError("restart between generations: tell the pending candidates first")
+        self._search.restart(self._rng)
+
+    # saving
+
+    @atomic
+    def state(self, memory: bool = True) -> dict[str, Any]:
+        """Everything, as JSON-able data: `restore` goes on bit by bit as if never interrupted.
+
+        That is on the same kind of machine. On another, where the last digits of a sum or of `exp` differ,
+        what was asked before is the same, and what is asked next is as good, but another search.
+
+        Without the memory, for who keeps points and evaluations elsewhere, its size does not grow.
+
+        >>> import json
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
+        >>> saved = json.dumps(optimizer.state())
+        >>> Optimizer.restore(json.loads(saved)).ask() == optimizer.ask()
+        True
+        """
+        return saved(self, memory)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: the state and the space."""
+        return type(self).restore, (self.state(), self.space)
+
+    @classmethod
+    def restore(
+        cls,
+        state: Mapping[str, Any],
+        space: Space | None = None,
+        asked: Callable[[int], Params] | None = None,
+    ) -> Self:
+        """The optimizer whose `state()` this is; what was asked and not told is in `pending`.
+
+        Args:
+            state: of an optimizer, on whatever machine.
+            space: The state describes the space too, with values of an Ordinal as plain ints and floats. If
+                they were of another type (`np.float32`, `Fraction`) and that matters, give the same again.
+            asked: for a state without the memory, the point that was asked under an id. Without it such
+                points are computed anew, which gives the same ones on the same kind of machine only.
+        """
+        try:
+            return restored(cls, state, space, asked)
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a state of a Saltus optimizer: {error!r}") from error

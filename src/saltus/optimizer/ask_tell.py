@@ -1,0 +1,391 @@
+"""Ask and tell: a search behind an interface of candidates and values.
+
+The way of a batch, from top to bottom: it begins (`_current`), is asked, told, and learnt from (`_learn`).
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import math
+import operator
+import threading
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+
+from .. import order
+from .._checks import checked_count
+from .._typing import FloatArray, PerVariable
+from ..result import Best, Candidate
+from ..search import SEARCHES, Domain, Memory, Results, Settings
+from ..search.batch import MOST_SLOTS, Batch, LateResult, joined
+from ..search.settings import DEFAULT_STRATEGY, MANY_PHASES
+from ..space import Encoding, Space
+from .news import News
+from .told import parsed
+
+NOTHING = (*order.WORST, 0)  # what is compared before there is a best
+PATIENCE = 5  # generations that one side of a mirrored pair waits for the other
+BY_ID = operator.attrgetter("id")
+
+_Args = ParamSpec("_Args")
+_Given = TypeVar("_Given")
+_Own = TypeVar("_Own", bound="AskTell")
+
+
+def atomic(
+    method: Callable[Concatenate[_Own, _Args], _Given],
+) -> Callable[Concatenate[_Own, _Args], _Given]:
+    """A method that one thread at a time can be in, of all that are marked like this."""
+
+    @functools.wraps(method)
+    def alone(self: _Own, /, *args: _Args.args, **kwargs: _Args.kwargs) -> _Given:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return alone
+
+
+class AskTell:
+    """What an `Optimizer` does with batches; its attributes are explained there."""
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        strategy: str = DEFAULT_STRATEGY,
+        population: int | None = None,
+        batch: int = 1,
+        margin: float | None = None,
+        mean: PerVariable = None,
+        sigma: PerVariable = None,
+        seed: int | np.random.Generator | None = None,
+        exact: bool = False,
+        asynchronous: bool = False,
+        auto_restart: bool | None = None,
+        without: Collection[str] = (),
+    ) -> None:
+        """Start a search.
+
+        Args:
+            space: the variables.
+            strategy: a name of `saltus.STRATEGIES`.
+            population: candidates a generation; default 4 + floor(3 ln N), made even.
+            batch: how many points the model chooses at a time, for as many workers: part of what defines the
+                search; without a model it has no meaning.
+            margin: the least probability alpha of a neighbouring plateau; default 1 / (N population).
+            mean: where to start, in the user's units, a number or one per variable; default the
+                middle of each range.
+            sigma: the first standard deviation, likewise; default a share of each range.
+            seed: for `numpy.random.default_rng`; the same seed gives the same search.
+            exact: refresh the eigenbasis every generation, as the paper does: slower, for parity.
+            asynchronous: wait for nobody: `ask` always has as many candidates as are wanted, and what is
+                learnt depends on what was told by then. With one candidate at a time the search is the same.
+            auto_restart: begin another run by itself when one has stopped; default only with "saltus" and
+                "saltus-es", which cannot go on otherwise.
+            without: parts of "saltus" that are left out, to see what they are worth: any of "model",
+                "asking", "limits", "evolution", "scaling", "newton", "deep", "sweep", "neighbours", "scan",
+                "local runs", "global runs"; of "saltus-es" the same but the first four.
+        """
+        if not isinstance(space, Space):
+            raise TypeError(
+                f"space must be a Space, got {type(space).__name__}; write Space({{...}}) or Space([...]), "
+                "and bounds as for SciPy as minimize(fun, bounds=...)"
+            )
+        self._lock = threading.RLock()
+        self.space = space
+        N = max(space.dimension, 1)
+        self._settings = settings = Settings.checked(N, strategy, population, margin, exact, without, batch)
+        self.strategy = strategy
+        self.asynchronous = asynchronous
+        self.auto_restart = strategy in MANY_PHASES if auto_restart is None else auto_restart
+        self._encoding = encoding = Encoding(space, mean, sigma)
+        try:
+            self._rng = np.random.default_rng(seed)
+        except (TypeError, ValueError):
+            raise ValueError(f"seed must be a whole number, 0 or more, or None, got {seed!r}") from None
+        self.generation = self.evaluations = self.failures = 0
+        self.best: Best | None = None
+        self._least = NOTHING  # what the best is compared by
+        self.memory = Memory(len(space.variables))
+        self._next_id = 0
+        self._given: dict[int, Candidate] = {}  # what `ask` gave and `tell` has not heard of
+        self._batch: Batch | None = None
+        self._best_before: Best | None = None  # when the batch began
+        self._news = News()
+        domain = Domain.of(encoding, settings, self.memory)
+        self._surrogate = domain.surrogate
+        self._search = SEARCHES[strategy](domain, encoding.m)
+
+    # asking
+
+    @atomic
+    def ask(self, k: int | None = None) -> list[Candidate]:
+        """The next candidates: the rest of the batch, or k of them.
+
+        When all of the batch is asked, the list is shorter than k, or empty, until every value of the batch
+        has been told. Asynchronously there are always k candidates, one if k is not given: then free
+        workers get extra points of the same kind, or second attempts at what is missing.
+
+        >>> from saltus import Int, Optimizer, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, strategy="dx-nes-ici", population=6)
+        >>> len(optimizer.ask(2)), len(optimizer.ask()), len(optimizer.ask())
+        (2, 4, 0)
+        """
+        if k is not None and not (type(k) is int and k > 0):
+            k = checked_count(k)
+        if self.asynchronous:
+            return [self.ask_as(self._next_id) for _ in range(k or 1)]
+        batch, first = self._current(), self._next_id
+        slots = batch.ask_next(first, k)
+        self._next_id = last = first + len(slots)
+        params = self._points.params[slots.start : slots.stop]
+        candidates = list(map(Candidate, range(first, last), params, slots))
+        self._given |= zip(range(first, last), candidates, strict=True)
+        return candidates
+
+    @atomic
+    def ask_as(self, id: int, slot: int | None = None) -> Candidate:
+        """The next candidate under an id of your own, for who numbers evaluations otherwise. Asynchronously.
+
+        `slot` is a wish for a place in the batch: who does not know what others ask at this moment can
+        choose one that is not theirs. `Candidate.slot` says which it became.
+
+        >>> from saltus import Int, Optimizer, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, asynchronous=True)
+        >>> candidate = optimizer.ask_as(41, slot=2)
+        >>> candidate.id, candidate.slot
+        (41, 2)
+        """
+        self._check_asynchronous("ask_as")
+        batch = self._current()
+        slot = batch.any_slot(slot)
+        self._decode(batch)
+        batch.ask(id, slot)
+        self._next_id = max(self._next_id, id + 1)
+        params = self._points.params[slot].copy()  # a slot may be asked again
+        candidate = self._given[id] = Candidate(id, params, slot)
+        return candidate
+
+    def _check_asynchronous(self, what: str) -> None:
+        if not self.asynchronous:
+            raise RuntimeError(f"{what} is for an optimizer that does not wait: Optimizer(asynchronous=True)")
+
+    def _current(self) -> Batch:
+        """The present batch; if there is none, or enough is known of it, the next one."""
+        while self._batch is None or (self.asynchronous and self._learn()):
+            if self._search.stop is not None:
+                if self.auto_restart:
+                    self._search.restart(self._rng)
+                elif self._search.phase.done:
+                    raise RuntimeError("this run is over: restart() begins another")
+            self._search.phase.draw(self._rng)
+            self._remember()
+            self._news.begin(self._search.phases, enough=0 if self.generation else self._settings.population)
+            self._best_before = self.best
+            self._make_batch()
+        return self._batch
+
+    def _make_batch(self) -> Batch:
+        search = self._search
+        self._batch = Batch(search.phase, self.generation, search.phases, self._randomness)
+        self._points = self._encoding.decode(*self._batch.points)
+        return self._batch
+
+    def _randomness(self, k: int) -> np.random.Generator:
+        """For the k-th extra proposals of a batch; -1 for what is random about learning from it."""
+        key = int(copy.deepcopy(self._rng).integers(2**63))  # of the batch: nothing is drawn while it is open
+        return np.random.default_rng([key, k + 1])
+
+    def _decode(self, batch: Batch) -> None:
+        """Decode extra proposals that have come."""
+        known = len(self._points.params)
+        if known < len(batch.points.x):
+            more = self._encoding.decode(batch.points.x[known:], batch.points.plateaus[known:])
+            x = np.concatenate((self._points.x, more.x))
+            self._points = self._points._replace(x=x, params=self._points.params + more.params)
+
+    # telling
+
+    @atomic
+    def tell(
+        self,
+        candidates: Candidate | Sequence[Candidate],
+        values: Any,
+        violation: Any = None,
+    ) -> None:
+        """Tell the value of a candidate, or the values of several, in any order.
+
+        Args:
+            candidates: one, or several, that `ask` gave and that were not told yet.
+            values: a number, or one for each. NaN and infinity mark an evaluation that failed. An `Outcome`
+                instead of a number says more: constraints by name, and the kind of failure.
+            violation: a number above 0 (one for each value) says that constraints are violated, and by how
+                much in total: feasible candidates rank before violated ones, and those by violation.
+
+        If anything is wrong with the arguments, nothing is taken.
+
+        >>> from saltus import Int, Optimizer, Outcome, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
+        >>> first, second, *rest = optimizer.ask()
+        >>> optimizer.tell(second, 0.5)
+        >>> optimizer.tell([first, *rest], [Outcome(2.0, {"heat": 1.0}), *(9.0 for _ in rest)])
+        >>> optimizer.best.id == second.id, optimizer.pending
+        (True, [])
+        """
+        if isinstance(candidates, Candidate):
+            candidates, values = [candidates], [values]
+            violation = None if violation is None else [violation]
+        if not isinstance(candidates, Iterable):
+            raise TypeError(f"tell takes what ask gave, candidates, got {type(candidates).__name__}")
+        given = self._given
+        ids, all_of_them = list(given), type(candidates) is list and _same_objects(candidates, given.values())
+        if not all_of_them:
+            ids = [self._pending_id(candidate) for candidate in candidates]
+            if len(set(ids)) != len(ids):
+                raise ValueError("tell takes each candidate once, got one of them twice")
+        if not ids:
+            raise ValueError("tell takes at least one candidate, got none")
+        numbers, amounts, details = parsed(values, violation, len(ids))
+        if all_of_them:
+            self._given = {}
+        else:
+            for id in ids:
+                del given[id]
+        if details:
+            self._news.details.update((ids[i], outcome) for i, outcome in details.items())
+        self._take(ids, numbers, amounts)
+        if not self.asynchronous and self._batch is not None and not self._batch.unknown:
+            self._learn()
+
+    def _pending_id(self, candidate: Any) -> int:
+        if not isinstance(candidate, Candidate):
+            raise TypeError(f"tell takes what ask gave, a Candidate, got {type(candidate).__name__}")
+        own = self._given.get(candidate.id)
+        if own is None or not (candidate is own or candidate == own):
+            raise ValueError(
+                f"candidate {candidate.id} is not pending: it was told already, "
+                "or it was not asked from this optimizer"
+            )
+        return int(candidate.id)
+
+    def _take(self, ids: list[int], values: list[float], violations: list[float]) -> None:
+        """Take the outcomes of candidates that were asked and not told."""
+        self.evaluations += len(ids)
+        batch, news = self._batch, self._news
+        if batch is not None and (not news.in_flight or batch.slots.keys() >= set(ids)):
+            batch.tell(ids, values, violations)
+            self._note(ids, values, violations)
+        else:
+            for id, value, violation in zip(ids, values, violations, strict=True):
+                if batch is not None and id in batch.slots:
+                    batch.tell([id], [value], [violation])
+                    continue
+                flown = news.landed(id)
+                result = LateResult(id, flown.x, flown.plateaus, flown.pair, value, violation)
+                self._hear(result, flown.phase, flown.numbers)
+            self._note(ids, values, violations)
+
+    def _hear(self, result: LateResult, phase: int, numbers: FloatArray) -> None:
+        """A result of a point that is not in the present batch; the phase of this number has proposed it."""
+        kin = phase == self._search.phases and self._search.phase.accepts(result.plateaus)
+        self._news.hear(result, numbers, kin)
+
+    def _note(self, ids: Sequence[int], values: Sequence[float], violations: Sequence[float]) -> None:
+        """Keep what is new, and the best; of equals the first asked: the order of telling does not matter."""
+        least, winner, news = self._least, None, self._news
+        if self.asynchronous or news.elsewhere or self._batch is None or self._batch.unknown:
+            news.told.update(zip(ids, zip(values, violations, strict=True), strict=True))
+        rows = list(zip(values, ids, violations, strict=True))
+        if not any(violations) and math.isfinite(sum(values)):  # the common case: the best is enough
+            rows = [min(rows)]
+        for value, id, violation in rows:
+            own = (*order.key(value, violation), id)
+            if own[0] == math.inf:
+                self.failures += 1
+            elif own < least:
+                least, winner = own, value
+        if winner is not None:
+            numbers = self._numbers_of(least[2]).copy()  # our own: who evaluates may write into params
+            numbers.setflags(write=False)
+            self.best, self._least = Best(least[2], winner, least[0], numbers, self._encoding), least
+
+    def _key_of_best(self) -> tuple[float, float, int]:
+        best = self.best
+        return NOTHING if best is None else (*order.key(best.value, best.violation), best.id)
+
+    def _numbers_of(self, id: int) -> FloatArray:
+        """Where a point lies that was told since the batch began."""
+        if id in self._news.elsewhere:
+            return self._news.elsewhere[id]
+        if self._batch is None:
+            raise KeyError(id)
+        self._decode(self._batch)
+        return np.asarray(self._points.x[self._batch.slots[id]])
+
+    # learning
+
+    @atomic
+    def settle(self) -> bool:
+        """Learn from what is told, if that is enough; whether the next `ask` begins a batch.
+
+        `tell` does so by itself; asynchronously it is `ask` that does, so that what is learnt depends on what
+        was told by then, and not on its order.
+
+        >>> from saltus import Int, Optimizer, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, asynchronous=True)
+        >>> generation = optimizer.ask(optimizer.population)
+        >>> optimizer.tell(generation, [(c.params["k"] - 7) ** 2 for c in generation])
+        >>> optimizer.settle(), optimizer.generation
+        (True, 1)
+        """
+        self._learn()
+        return self._batch is None
+
+    def _learn(self) -> bool:
+        """Let the search learn, if it knows enough; then there is no batch any more."""
+        batch, search, news = self._batch, self._search, self._news
+        if batch is None or (batch.unknown and not self.asynchronous):
+            return False
+        late = sorted(news.late, key=BY_ID)
+        if self.asynchronous and not search.phase.ready(batch.results(late)):
+            return False
+        results, halves = batch.whole_pairs(late)
+        if self.asynchronous:
+            if batch.has_unasked and results.told < batch.size:
+                return False  # with one worker a batch is learnt from when all of it is told
+            if not search.phase.ready(results):
+                return False
+        self._decode(batch)
+        news.in_flight |= batch.in_flight(self._points.x)
+        if halves:
+            oldest = (self.generation - PATIENCE) * MOST_SLOTS
+            news.strays += [half for half in halves if half.pair < oldest]
+            halves = [half for half in halves if half.pair >= oldest]
+        for stray in sorted(news.strays, key=BY_ID):
+            search.inject(joined(batch.points, [stray]).point(0))
+        news.late, news.strays = halves, []
+        self._remember(batch, results)
+        self._batch = None
+        search.observe(results, self._rng)
+        self.generation += 1
+        return True
+
+    def _remember(self, batch: Batch | None = None, results: Results | None = None) -> None:
+        """Put what was told since the batch began into the memory; the batch itself if all of it is known."""
+        news = self._news
+        if batch is not None and results is not None and not (self.asynchronous or news.elsewhere):
+            ids, x, values, violations = list(batch.slots), self._points.x, results.values, results.violations
+        elif news.told:
+            ids, x, values, violations = news.rows(self._numbers_of)
+        else:
+            return
+        details = {row: news.details[id] for row, id in enumerate(ids) if id in news.details}
+        self.memory.extend(ids, x, values, violations, details)
+        news.clear()
+
+
+def _same_objects(some: Collection[object], others: Collection[object]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
