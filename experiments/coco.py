@@ -1,16 +1,16 @@
-"""COCO's suite bbob-mixint: our strategies and their peers, in one harness.
+"""COCO's suites: our strategies and their peers, in one harness.
 
-    python -m experiments.coco run --dims 5 10 --instances 4 5 6 --budget 1000 --seeds 3 --methods saltus
+    python -m experiments.coco run --suite bbob --dims 5 10 --instances 4 5 6 --budget 500 --methods saltus
     python -m experiments.coco show ...         final and area of each method, and the best peer
     python -m experiments.coco functions ...    the share of targets reached, function by function
     python -m experiments.coco plot ...         ECDFs of all functions, a panel for each dimension
     python -m experiments.coco data --methods saltus --dims 5     COCO's own data, for cocopp
 
-`run` appends each finished run to a file and goes on where it was; the others read that file. The budget is
-in evaluations per dimension. A run counts what it has reached of 51 targets, from 1e2 to 1e-8 above
-the optimum: *final* is the share of all pairs of problem and target that were hit, *area* the mean of that
-share over log10(evaluations / D) from 0 to log10(budget). Instances 1 to 3 are for tuning, 4 to 6 for
-validation; others are refused.
+The suite is bbob-mixint unless another is named. `run` appends each finished run to a file, one for each
+suite, and goes on where it was; the others read that file. The budget is in evaluations per dimension. A run
+counts what it has reached of 51 targets, from 1e2 to 1e-8 above the optimum: *final* is the share of all
+pairs of problem and target that were hit, *area* the mean of that share over log10(evaluations / D) from 0 to
+log10(budget). Instances 1 to 3 are for tuning, 4 to 6 for validation; others are refused.
 """
 
 from __future__ import annotations
@@ -19,26 +19,28 @@ import argparse
 import json
 import math
 import os
-import tempfile
+import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.harness import RESULTS, markdown, publish
+from experiments.guests import guests_run, words
+from experiments.harness import markdown, publish
 from experiments.record import Book
-from experiments.solvers import PEERS, Enough, Task, by_name
+from experiments.small_peers import ALL_PEERS, WANTS, solver
+from experiments.solvers import Enough, Task
+from experiments.suites import INSTANCES, MIXINT, SUITES, Suite, optimum, problem
 from saltus import Float, Int, Space
 from saltus._typing import FloatArray
 from saltus.search.settings import MANY_PHASES
 
 TARGETS = np.logspace(2, -8, 51)
-FUNCTIONS = range(1, 25)
-FILE = RESULTS / "coco.csv"
-INSTANCES = range(1, 7)  # the suite has 15; 7 to 15 are for others to judge by, never for us
+FUNCTIONS = SUITES[MIXINT].functions
+FILE = SUITES[MIXINT].file
 
 
 class Key(NamedTuple):
@@ -76,32 +78,6 @@ BOOK: Book[Any, Run] = Book(
 )
 
 
-@cache
-def _suite(D: int) -> Any:
-    import cocoex
-
-    return cocoex.Suite("bbob-mixint", "", f"dimensions:{D} instance_indices:1-{INSTANCES[-1]}")
-
-
-def problem(D: int, function: int, instance: int) -> Any:
-    """A fresh problem of the suite."""
-    if instance not in INSTANCES:
-        raise ValueError(f"instances are {INSTANCES[0]} to {INSTANCES[-1]}, got {instance}")
-    return _suite(D).get_problem_by_function_dimension_instance(function, D, instance)
-
-
-def optimum(coco: Any) -> float:
-    """The best value; COCO tells the best point, through a file in the current folder."""
-    here = os.getcwd()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
-            coco._best_parameter("print")
-            return float(coco(np.loadtxt("._bbob_problem_best_parameter.txt")))
-        finally:
-            os.chdir(here)
-
-
 class CocoTask(Task):
     """A problem of the suite that notes when each target is hit."""
 
@@ -135,15 +111,15 @@ class CocoTask(Task):
         return value, 0.0
 
 
-def run_one(keyed: tuple[Key, int]) -> Run:
+def run_one(keyed: tuple[Key, int], suite: str = MIXINT) -> Run:
     """One run, to its last target or the end of its budget."""
     key, budget = keyed
-    coco = problem(key.D, key.function, key.instance)
+    coco = problem(key.D, key.function, key.instance, suite)
     task = CocoTask(coco, optimum(coco), budget * key.D)
     # no two runs of a method share their random numbers, and all methods see the same seeds
     rng = np.random.default_rng([key.D, key.function, key.instance, key.seed])
     with suppress(Enough):
-        by_name(key.method)(task, rng)
+        solver(key.method)(task, rng)
     return Run(budget, tuple(task.hits))
 
 
@@ -157,14 +133,24 @@ def read(path: Path, budget: int) -> dict[Key, Run]:
     return record
 
 
-def completed(keys: list[Key], budget: int, path: Path, jobs: int) -> dict[Key, Run]:
+def completed(keys: list[Key], budget: int, path: Path, jobs: int, suite: str = MIXINT) -> dict[Key, Run]:
     """The record with these runs; what is missing is run now."""
     record = read(path, budget)
     missing = [(key, budget) for key in keys if key not in record]
     if missing:
-        BOOK.run(missing, run_one, path, jobs, len(keys))
+        BOOK.run(missing, partial(run_one, suite=suite), path, jobs, len(keys))
         record = read(path, budget)
     return record
+
+
+def run(o: argparse.Namespace, suite: str) -> None:
+    """Run what is missing; peers that need packages of their own in their environment."""
+    away = [m for m in o.methods if m in WANTS and not o.here]
+    own = [m for m in o.methods if m not in away]
+    if own:
+        completed(wanted(o, own), o.budget, o.file, o.jobs, suite)
+    if away:
+        guests_run("coco", away, [*words(o), "--suite", suite])
 
 
 def wanted(o: argparse.Namespace, methods: Sequence[str]) -> list[Key]:
@@ -228,7 +214,7 @@ def shown(scores: dict[str, dict[int, list[Score]]], dims: list[int]) -> str:
     own = ours(scores)
     row = [f"{own}, above the best peer"]
     for D in dims:
-        peers = [means[peer, D] for peer in PEERS if (peer, D) in means]
+        peers = [means[peer, D] for peer in ALL_PEERS if (peer, D) in means]
         above = means[own, D] / np.max(peers, axis=0) - 1 if peers and (own, D) in means else ()
         row.append(" / ".join(f"{share:+.0%}" for share in above))
     return markdown(["final / area (seeds)", *(f"D = {D}" for D in dims)], [*rows, row])
@@ -266,7 +252,7 @@ def weak(o: argparse.Namespace) -> str:
                 ]
                 if runs:
                     finals[method] = score(runs, D, o.budget).final
-            best = max((finals[peer] for peer in PEERS if peer in finals), default=0.0)
+            best = max((finals[peer] for peer in ALL_PEERS if peer in finals), default=0.0)
             own = finals.get(ours(finals), math.inf)
             if own < best / 2:
                 found.append(f"f{f} at D = {D}: {own:.2f} against {best:.2f}")
@@ -299,26 +285,27 @@ def plot(o: argparse.Namespace) -> None:
         panel.grid(alpha=0.3)
     panels[0][0].set_ylabel("share of targets hit")
     panels[0][0].legend(fontsize=8)
-    picture = o.file.parent / f"coco-ecdf-{o.budget}.png"
+    picture = o.file.parent / f"{o.file.stem}-ecdf-{o.budget}.png"
     figure.savefig(picture, dpi=130)
     print(picture)
 
 
-def data(o: argparse.Namespace) -> None:
+def data(o: argparse.Namespace, suite: Suite) -> None:
     """COCO's own record of the same runs, for its post-processing."""
     import cocoex
 
     for method in o.methods:
-        observer = cocoex.Observer("bbob-mixint", f"result_folder: {method} algorithm_name: {method}")
+        folder = f"{suite.name}-{method}".replace(" ", "-")
+        observer = cocoex.Observer(suite.name, f"result_folder: {folder} algorithm_name: {method}")
         for D in o.dims:
             for function in o.functions:
                 for instance in o.instances:
-                    best = optimum(problem(D, function, instance))
-                    observed = problem(D, function, instance)
+                    best = optimum(problem(D, function, instance, suite.name))
+                    observed = problem(D, function, instance, suite.name)
                     observed.observe_with(observer)
                     task = CocoTask(observed, best, o.budget * D)
                     with suppress(Enough):
-                        by_name(method)(task, np.random.default_rng([D, function, instance, o.first_seed]))
+                        solver(method)(task, np.random.default_rng([D, function, instance, o.first_seed]))
                     observed.free()
         print(f"{observer.result_folder}: see it with python -m cocopp {observer.result_folder}")
 
@@ -326,38 +313,50 @@ def data(o: argparse.Namespace) -> None:
 def command_line(
     text: str | None,
     what: list[str],
-    dims: list[int],
+    dims: Sequence[int],
     budget: int,
-    methods: list[str],
+    methods: Sequence[str],
     file: Path,
     functions: Sequence[int] = FUNCTIONS,
 ) -> argparse.ArgumentParser:
     """The arguments that experiments on COCO's suites share, with their defaults."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=what)
-    parser.add_argument("--dims", type=int, nargs="+", default=dims)
+    parser.add_argument("--dims", type=int, nargs="+", default=list(dims))
     parser.add_argument("--instances", type=int, nargs="+", default=[4, 5, 6], choices=INSTANCES)
     parser.add_argument("--functions", type=int, nargs="+", default=list(functions), choices=functions)
     parser.add_argument("--budget", type=int, default=budget, help="evaluations per dimension")
     parser.add_argument("--seeds", type=int, default=3, help="how many")
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--methods", nargs="+", default=methods)
+    parser.add_argument("--methods", nargs="+", default=list(methods))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--file", type=Path, default=file)
     return parser
 
 
+def _named(words: Sequence[str]) -> Suite:
+    """The suite that the command line names; it decides what the defaults of the others are."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--suite", choices=SUITES, default=MIXINT)
+    return SUITES[parser.parse_known_args(words)[0].suite]
+
+
 def main() -> None:
     """The command line."""
-    verbs, methods = ["run", "show", "functions", "plot", "data"], [*MANY_PHASES, "dx-nes-ici", *PEERS]
-    parser = command_line(__doc__, verbs, [5, 10, 20, 40], 1000, methods, FILE)
+    suite = _named(sys.argv[1:])
+    verbs = ["run", "show", "functions", "plot", "data"]
+    parser = command_line(
+        __doc__, verbs, suite.dims, suite.budget, suite.methods, suite.file, suite.functions
+    )
+    parser.add_argument("--suite", choices=SUITES, default=MIXINT)
     parser.add_argument("--json", action="store_true", help="figures for a program to read")
+    parser.add_argument("--here", action="store_true", help="in this environment, whatever a peer needs")
     o = parser.parse_args()
     if o.what == "data":
-        data(o)
+        data(o, suite)
         return
     if o.what == "run":
-        completed(wanted(o, o.methods), o.budget, o.file, o.jobs)
+        run(o, suite.name)
     if o.what == "plot":
         plot(o)
     elif o.what == "functions":
@@ -366,8 +365,8 @@ def main() -> None:
         print(json.dumps(table(o)))
     else:
         text = f"{shown(table(o), o.dims)}\n\nBelow half of the best peer: {weak(o)}."
-        if o.what == "show" and o.file == FILE:
-            publish(f"coco-{o.budget}", text, "coco")
+        if o.what == "show" and o.file == suite.file:
+            publish(f"{suite.file.stem}-{o.budget}", text, "coco")
         else:
             print(text)
 

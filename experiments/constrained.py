@@ -26,11 +26,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.coco import INSTANCES, Key, command_line, wanted
+from experiments.coco import Key, command_line, wanted
 from experiments.harness import RESULTS, markdown, publish
 from experiments.record import Book, longest
 from experiments.small import lengthened
 from experiments.solvers import FIRST_STEP, Enough
+from experiments.suites import INSTANCES
 from saltus import Float, Optimizer, Outcome, Space
 from saltus._typing import FloatArray
 

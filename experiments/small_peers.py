@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.continuous_peers import CONTINUOUS_PEERS
 from experiments.solvers import (
     FIRST_STEP,
     MORE_PEERS,
@@ -202,9 +203,13 @@ SMALL_PEERS: dict[str, Solver] = {
 }
 
 
+# TPE as Optuna's users have it by default, unless small budgets are measured
+ALL_PEERS: dict[str, Solver] = {**SMALL_PEERS, **CONTINUOUS_PEERS, **MORE_PEERS}
+
+
 def solver(name: str) -> Solver:
-    """A peer, or one of ours by its name in records of 0.2; TPE as Optuna's users have it by default."""
-    return MORE_PEERS.get(name) or SMALL_PEERS.get(name) or saltus(name)
+    """A peer, or one of our strategies by its own name."""
+    return ALL_PEERS.get(name) or saltus(name)
 
 
 # what is not in `dev`, by peer; the rest of the peers need nothing more

@@ -127,22 +127,29 @@ def rounded(task: Task, points: Any) -> FloatArray:
     return np.asarray(np.minimum(np.maximum(x, task.low), task.high))
 
 
-def pycma(task: Task, rng: np.random.Generator) -> None:
-    """Pycma with `integer_variables` and bounds; when it stops, again with twice the population."""
-    edge = np.where(task.whole, 0.5 - 1e-9, 0.0)
-    low, high = task.low - edge, task.high + edge
-    population = 4 + int(3 * np.log(task.N))
-    mean = (low + high) / 2
-    while True:
-        options = cma_options(task, low, high, high - low, population, rng)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            method = cma.CMAEvolutionStrategy(mean, FIRST_STEP, options)
-            while not method.stop():
-                asked = method.ask()
-                method.tell(asked, [task.penalised(x) for x in rounded(task, asked)])
-        population *= 2
-        mean = rng.uniform(low, high)
+def pycma_with(more: dict[str, Any]) -> Callable[[Task, np.random.Generator], None]:
+    """Pycma with `integer_variables`, bounds and these options; stopped, again with twice the population."""
+
+    def solve(task: Task, rng: np.random.Generator) -> None:
+        edge = np.where(task.whole, 0.5 - 1e-9, 0.0)
+        low, high = task.low - edge, task.high + edge
+        population = 4 + int(3 * np.log(task.N))
+        mean = (low + high) / 2
+        while True:
+            options = cma_options(task, low, high, high - low, population, rng) | more
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                method = cma.CMAEvolutionStrategy(mean, FIRST_STEP, options)
+                while not method.stop():
+                    asked = method.ask()
+                    method.tell(asked, [task.penalised(x) for x in rounded(task, asked)])
+            population *= 2
+            mean = rng.uniform(low, high)
+
+    return solve
+
+
+pycma = pycma_with({})
 
 
 def catcmawm(task: Task, rng: np.random.Generator) -> None:
@@ -252,8 +259,3 @@ def tpe(task: Task, rng: np.random.Generator) -> None:
 
 PEERS = {"pycma": pycma, "CatCMAwM": catcmawm, "CMAwM": cmawm, "DE": differential}
 MORE_PEERS = {**PEERS, "TPE": tpe}
-
-
-def by_name(name: str) -> Callable[[Task, np.random.Generator], None]:
-    """A peer, or one of our strategies by its own name."""
-    return MORE_PEERS[name] if name in MORE_PEERS else saltus(name)

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from experiments import coco, engineering
-from experiments.coco import BOOK, TARGETS, Key, Run, optimum, problem, read, run_one, score
-from experiments.solvers import MORE_PEERS, Enough, Task, by_name
+from experiments.coco import BOOK, TARGETS, Key, Run, read, run_one, score
+from experiments.small_peers import solver
+from experiments.solvers import MORE_PEERS, Enough, Task
+from experiments.suites import optimum, problem
 from saltus import Float, Int, Ordinal, Space
 from saltus._typing import FloatArray
 
@@ -39,7 +41,7 @@ def test_solvers_stay_on_the_grids_and_get_better(method: str) -> None:
     if method == "CMAwM":
         pytest.skip("even grids only")
     with pytest.raises(Enough):
-        by_name(method)(task, np.random.default_rng(1))
+        solver(method)(task, np.random.default_rng(1))
     x = np.array([row for row in task.seen if row.any()])
     assert set(x[:, 0]) <= {1.0, 2.0, 10.0}
     assert np.all((x[:, 1] == np.rint(x[:, 1])) & (x[:, 1] >= -5) & (x[:, 1] <= 20))

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from experiments import small
-from experiments.coco import TARGETS, CocoTask, Key, optimum, problem
+from experiments.coco import TARGETS, CocoTask, Key
 from experiments.small import BOOK, Run, ratios, read, run_one, share, table
 from experiments.small_peers import SMALL_PEERS, WANTS, _Ended
 from experiments.solvers import Enough
+from experiments.suites import optimum, problem
 
 
 @pytest.mark.parametrize("method", ["saltus-es", "lq-CMA-ES", "pycma"])
