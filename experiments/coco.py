@@ -2,15 +2,20 @@
 
     python -m experiments.coco run --suite bbob --dims 5 10 --instances 4 5 6 --budget 500 --methods saltus
     python -m experiments.coco show ...         final and area of each method, and the best peer
-    python -m experiments.coco functions ...    the share of targets reached, function by function
+    python -m experiments.coco functions ...    the same, function by function
     python -m experiments.coco plot ...         ECDFs of all functions, a panel for each dimension
-    python -m experiments.coco data --methods saltus --dims 5     COCO's own data, for cocopp
+    python -m experiments.coco data --methods saltus --dims 5     COCO's own data, for cocopp, in out/exdata
 
 The suite is bbob-mixint unless another is named. `run` appends each finished run to a file, one for each
-suite, and goes on where it was; the others read that file. The budget is in evaluations per dimension. A run
-counts what it has reached of 51 targets, from 1e2 to 1e-8 above the optimum: *final* is the share of all
-pairs of problem and target that were hit, *area* the mean of that share over log10(evaluations / D) from 0 to
-log10(budget). Instances 1 to 3 are for tuning, 4 to 6 for validation; others are refused.
+suite, and goes on where it was; the others read that file. The budget is in evaluations per dimension.
+Instances 1 to 3 are for tuning, 4 to 6 for validation; others are refused.
+
+A run counts what it has reached of 51 targets, from 1e2 to 1e-8 above the optimum: *final* is the share of
+all pairs of problem and target that were hit, *area* the mean of that share over log10(evaluations / D) from
+0 to log10(budget). Two suites are judged by duels instead: of two methods the one with the lower value after
+so many evaluations is ahead, equal values count half. The value is that of the best feasible point on
+bbob-constrained (see experiments.constrained), and on bbob-noisy the value without noise of the point that is
+recommended (see experiments.noise).
 """
 
 from __future__ import annotations
@@ -28,29 +33,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.guests import guests_run, words
+from experiments import duels
+from experiments.guests import divided
 from experiments.harness import markdown, publish
-from experiments.record import Book
-from experiments.small_peers import ALL_PEERS, WANTS, solver
-from experiments.solvers import Enough, Task
-from experiments.suites import INSTANCES, MIXINT, SUITES, Suite, optimum, problem
-from saltus import Float, Int, Space
+from experiments.record import Book, lengthen
+from experiments.small_peers import ALL_PEERS, solver
+from experiments.solvers import Enough
+from experiments.suites import INSTANCES, MIXINT, SUITES, Key, Suite, command_line, optimum, problem, wanted
+from experiments.tasks import BUDGETS, TARGETS, CocoTask, ConstrainedTask
 from saltus._typing import FloatArray
 from saltus.search.settings import MANY_PHASES
 
-TARGETS = np.logspace(2, -8, 51)
 FUNCTIONS = SUITES[MIXINT].functions
 FILE = SUITES[MIXINT].file
-
-
-class Key(NamedTuple):
-    """One run."""
-
-    method: str
-    D: int
-    function: int
-    instance: int
-    seed: int
+OUT = Path("out")
 
 
 class Run(NamedTuple):
@@ -76,39 +72,6 @@ BOOK: Book[Any, Run] = Book(
     lambda keyed, run: _row(keyed[0], run),
     _parse,
 )
-
-
-class CocoTask(Task):
-    """A problem of the suite that notes when each target is hit."""
-
-    def __init__(self, coco: Any, best: float, budget: int) -> None:
-        """The budget is in evaluations."""
-        n_int = coco.number_of_integer_variables
-        low, high = coco.lower_bounds, coco.upper_bounds
-        variables = [
-            Int(int(low[i]), int(high[i])) if i < n_int else Float(float(low[i]), float(high[i]))
-            for i in range(coco.dimension)
-        ]
-        super().__init__(Space(variables))
-        self.coco = coco
-        self.best = best
-        self.budget = budget
-        self.evaluations = 0
-        self.evaluations_left = budget
-        self.hits: list[int] = []
-
-    def measure(self, x: FloatArray) -> tuple[float, float]:
-        """COCO's value; there are no constraints."""
-        if self.evaluations >= self.budget:
-            raise Enough
-        value = self.coco(x)
-        self.evaluations += 1
-        self.evaluations_left = self.budget - self.evaluations
-        while value - self.best <= TARGETS[len(self.hits)]:
-            self.hits.append(self.evaluations)
-            if len(self.hits) == len(TARGETS):
-                raise Enough
-        return value, 0.0
 
 
 def run_one(keyed: tuple[Key, int], suite: str = MIXINT) -> Run:
@@ -141,28 +104,6 @@ def completed(keys: list[Key], budget: int, path: Path, jobs: int, suite: str = 
         BOOK.run(missing, partial(run_one, suite=suite), path, jobs, len(keys))
         record = read(path, budget)
     return record
-
-
-def run(o: argparse.Namespace, suite: str) -> None:
-    """Run what is missing; peers that need packages of their own in their environment."""
-    away = [m for m in o.methods if m in WANTS and not o.here]
-    own = [m for m in o.methods if m not in away]
-    if own:
-        completed(wanted(o, own), o.budget, o.file, o.jobs, suite)
-    if away:
-        guests_run("coco", away, [*words(o), "--suite", suite])
-
-
-def wanted(o: argparse.Namespace, methods: Sequence[str]) -> list[Key]:
-    """The runs that the command line asks for: seed after seed, so that a part is a fair sample."""
-    return [
-        Key(method, D, function, instance, seed)
-        for seed in range(o.first_seed, o.first_seed + o.seeds)
-        for D in o.dims
-        for method in methods
-        for instance in o.instances
-        for function in o.functions
-    ]
 
 
 class Score(NamedTuple):
@@ -291,72 +232,37 @@ def plot(o: argparse.Namespace) -> None:
 
 
 def data(o: argparse.Namespace, suite: Suite) -> None:
-    """COCO's own record of the same runs, for its post-processing."""
+    """COCO's own record of such runs, for its post-processing: with its own noise, if there is some."""
     import cocoex
 
+    OUT.mkdir(exist_ok=True)
+    os.chdir(OUT)  # its observer writes to exdata in the current folder
     for method in o.methods:
-        folder = f"{suite.name}-{method}".replace(" ", "-")
+        folder = f"{suite.name}-{method}".replace(" ", "-").replace(",", "")
         observer = cocoex.Observer(suite.name, f"result_folder: {folder} algorithm_name: {method}")
-        for D in o.dims:
-            for function in o.functions:
-                for instance in o.instances:
-                    best = optimum(problem(D, function, instance, suite.name))
-                    observed = problem(D, function, instance, suite.name)
-                    observed.observe_with(observer)
-                    task = CocoTask(observed, best, o.budget * D)
-                    with suppress(Enough):
-                        solver(method)(task, np.random.default_rng([D, function, instance, o.first_seed]))
-                    observed.free()
-        print(f"{observer.result_folder}: see it with python -m cocopp {observer.result_folder}")
+        for D, function, instance in sorted({key[1:4] for key in wanted(o, [method])}):
+            budget, targets = o.budget * D, suite.measure == "targets"
+            best = optimum(problem(D, function, instance, suite.name)) if targets else -math.inf
+            observed = problem(D, function, instance, suite.name)
+            observed.observe_with(observer)
+            limited = suite.measure == "feasible"
+            task = ConstrainedTask(observed, budget) if limited else CocoTask(observed, best, budget)
+            task.noisy = suite.measure == "noise-free"
+            with suppress(Enough):
+                solver(method)(task, np.random.default_rng([D, function, instance, o.first_seed]))
+            observed.free()
+        path = OUT / observer.result_folder
+        print(f"{path}: see it with python -m cocopp {path}")
 
 
-def command_line(
-    text: str | None,
-    what: list[str],
-    dims: Sequence[int],
-    budget: int,
-    methods: Sequence[str],
-    file: Path,
-    functions: Sequence[int] = FUNCTIONS,
-) -> argparse.ArgumentParser:
-    """The arguments that experiments on COCO's suites share, with their defaults."""
-    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=what)
-    parser.add_argument("--dims", type=int, nargs="+", default=list(dims))
-    parser.add_argument("--instances", type=int, nargs="+", default=[4, 5, 6], choices=INSTANCES)
-    parser.add_argument("--functions", type=int, nargs="+", default=list(functions), choices=functions)
-    parser.add_argument("--budget", type=int, default=budget, help="evaluations per dimension")
-    parser.add_argument("--seeds", type=int, default=3, help="how many")
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--methods", nargs="+", default=list(methods))
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--file", type=Path, default=file)
-    return parser
-
-
-def _named(words: Sequence[str]) -> Suite:
-    """The suite that the command line names; it decides what the defaults of the others are."""
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--suite", choices=SUITES, default=MIXINT)
-    return SUITES[parser.parse_known_args(words)[0].suite]
-
-
-def main() -> None:
-    """The command line."""
-    suite = _named(sys.argv[1:])
-    verbs = ["run", "show", "functions", "plot", "data"]
-    parser = command_line(
-        __doc__, verbs, suite.dims, suite.budget, suite.methods, suite.file, suite.functions
-    )
-    parser.add_argument("--suite", choices=SUITES, default=MIXINT)
-    parser.add_argument("--json", action="store_true", help="figures for a program to read")
-    parser.add_argument("--here", action="store_true", help="in this environment, whatever a peer needs")
-    o = parser.parse_args()
-    if o.what == "data":
-        data(o, suite)
-        return
+def judged_by_targets(o: argparse.Namespace, suite: Suite, module: str) -> None:
+    """All but `data` of a suite whose runs are judged by the targets that they hit."""
     if o.what == "run":
-        run(o, suite.name)
+
+        def run(methods: list[str]) -> None:
+            completed(wanted(o, methods), o.budget, o.file, o.jobs, suite.name)
+
+        divided(o, "coco", run, ["--suite", suite.name])
     if o.what == "plot":
         plot(o)
     elif o.what == "functions":
@@ -366,9 +272,62 @@ def main() -> None:
     else:
         text = f"{shown(table(o), o.dims)}\n\nBelow half of the best peer: {weak(o)}."
         if o.what == "show" and o.file == suite.file:
-            publish(f"{suite.file.stem}-{o.budget}", text, "coco")
+            publish(f"{suite.file.stem}-{o.budget}", text, module)
         else:
             print(text)
+
+
+def judged_by_duels(o: argparse.Namespace, suite: Suite, module: str) -> None:
+    """The same of a suite whose runs are judged by one value after so many evaluations."""
+    if o.what == "run":
+        one = partial(duels.run_one, suite=suite.name)
+
+        def run(methods: list[str]) -> None:
+            lengthen(duels.BOOK, wanted(o, methods), o.budget, one, o.file, o.jobs)
+
+        divided(o, "coco", run, ["--suite", suite.name])
+        return
+    record = duels.read(o.file)
+    if o.what == "functions":
+        print(duels.functions(record, o, suite.name))
+        return
+    text = "\n\n".join(duels.table(record, o, D, suite.name) for D in o.dims)
+    if o.file == suite.file:
+        publish(suite.file.stem, text, module)
+    else:
+        print(text)
+
+
+def _named(words: Sequence[str]) -> tuple[str, str]:
+    """The verb and the suite of a command line; they decide what the defaults of the other words are."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("what", nargs="?")
+    parser.add_argument("--suite", default=MIXINT)
+    known = parser.parse_known_args(words)[0]
+    return known.what, known.suite
+
+
+def main(suite: Suite | None = None, text: str | None = __doc__, module: str = "coco") -> None:
+    """The command line; of one suite alone, if it is given."""
+    what, name = _named(sys.argv[1:])
+    given, suite = suite, suite or SUITES.get(name, SUITES[MIXINT])
+    verbs = ["run", "show", "functions", "data"] + ["plot"] * (suite.measure == "targets")
+    parser = command_line(text, verbs, suite.dims, suite.budget, suite.methods, suite.file, suite.functions)
+    if given is None:
+        parser.add_argument("--suite", choices=SUITES, default=MIXINT)
+    if suite.measure != "targets":
+        parser.set_defaults(seeds=1)
+        parser.add_argument("--at", type=int, default=50, choices=BUDGETS, help="of `functions`")
+    else:
+        parser.add_argument("--json", action="store_true", help="figures for a program to read")
+    if what == "data":
+        parser.set_defaults(instances=list(INSTANCES), methods=["saltus"])
+    parser.add_argument("--here", action="store_true", help="in this environment, whatever a peer needs")
+    o = parser.parse_args()
+    if o.what == "data":
+        data(o, suite)
+    else:
+        (judged_by_targets if suite.measure == "targets" else judged_by_duels)(o, suite, module)
 
 
 if __name__ == "__main__":

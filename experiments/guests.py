@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import venv
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from experiments.small_peers import WANTS
@@ -24,6 +25,18 @@ def words(o: argparse.Namespace) -> list[str]:
     for name in ("budget", "seeds", "first_seed", "jobs", "file"):
         said += [f"--{name.replace('_', '-')}", str(getattr(o, name))]
     return said
+
+
+def divided(
+    o: argparse.Namespace, module: str, run: Callable[[list[str]], None], more: Sequence[str] = ()
+) -> None:
+    """Run the methods of an experiment with this command line; guests in their environment."""
+    away = [m for m in o.methods if m in WANTS and not o.here]
+    own = [m for m in o.methods if m not in away]
+    if own:
+        run(own)
+    if away:
+        guests_run(module, away, [*words(o), *more])
 
 
 def guests_run(module: str, guests: list[str], options: list[str], besides: tuple[str, ...] = ()) -> None:

@@ -14,20 +14,19 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.coco import TARGETS, CocoTask, Key, command_line, wanted
-from experiments.guests import guests_run, words
+from experiments.guests import divided
 from experiments.harness import RESULTS, markdown, publish
-from experiments.record import Book, L, lengthen, longest
-from experiments.small_peers import SMALL_PEERS, WANTS
+from experiments.record import Book, lengthen, longest
+from experiments.small_peers import SMALL_PEERS
 from experiments.solvers import Enough, saltus
-from experiments.suites import optimum, problem
+from experiments.suites import Key, command_line, optimum, problem, wanted
+from experiments.tasks import TARGETS, CocoTask
 
 FILE = RESULTS / "small.csv"
 RESAMPLES = 2000  # for an interval
@@ -79,23 +78,7 @@ def read(path: Path) -> dict[Key, Run]:
 
 def complete(o: argparse.Namespace) -> None:
     """Run what is missing; in the environment of the peers, if it is theirs."""
-    lengthened(o, "small", BOOK, run_one, WANTS)
-
-
-def lengthened(
-    o: argparse.Namespace,
-    module: str,
-    book: Book[tuple[Key, int], L],
-    run: Callable[[tuple[Key, int]], L],
-    guests: Collection[str],
-) -> None:
-    """Run what is missing of an experiment with this command line; those methods in their environment."""
-    away = [m for m in o.methods if m in guests and not o.here]
-    own = [m for m in o.methods if m not in away]
-    if own:
-        lengthen(book, wanted(o, own), o.budget, run, o.file, o.jobs)
-    if away:
-        guests_run(module, away, words(o))
+    divided(o, "small", lambda own: lengthen(BOOK, wanted(o, own), o.budget, run_one, o.file, o.jobs))
 
 
 def share(runs: list[Run], D: int, budget: int) -> float:

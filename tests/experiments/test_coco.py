@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from experiments import coco, engineering
-from experiments.coco import BOOK, TARGETS, Key, Run, read, run_one, score
+from experiments.coco import BOOK, Run, read, run_one, score
 from experiments.small_peers import solver
 from experiments.solvers import MORE_PEERS, Enough, Task
-from experiments.suites import optimum, problem
+from experiments.suites import Key, optimum, problem
+from experiments.tasks import TARGETS
 from saltus import Float, Int, Ordinal, Space
 from saltus._typing import FloatArray
 
