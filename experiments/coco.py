@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import t as student
 
 from experiments import duels
 from experiments.guests import divided
@@ -180,24 +181,42 @@ def functions(o: argparse.Namespace) -> str:
     return markdown(["final", *(f"{m} {D}" for D in o.dims for m in o.methods)], rows)
 
 
-def weak(o: argparse.Namespace) -> str:
-    """Functions on which ours is below half of the best peer's final."""
+def finals(record: dict[Key, Run], o: argparse.Namespace, D: int, function: int) -> dict[str, FloatArray]:
+    """The share of targets of each run on a function, by method; the same problems and seeds in a row."""
+    shares = {}
+    for method in o.methods:
+        keys = [key for key in wanted(o, [method]) if key.D == D and key.function == function]
+        if all(key in record for key in keys):
+            shares[method] = np.array([len(record[key].hits) / len(TARGETS) for key in keys])
+    return shares
+
+
+def weak(o: argparse.Namespace, least: float, surely: bool = False) -> str:
+    """Functions on which ours is below this part of the best peer's final; surely: by more than chance.
+
+    The differences of runs on the same problem with the same seed say what chance is: 95% of Student's t.
+    """
     record = read(o.file, o.budget)
     found = []
     for D in o.dims:
         for f in o.functions:
-            finals = {}
-            for method in o.methods:
-                runs = [
-                    run for key, run in record.items() if key[:3] == (method, D, f) and key[3] in o.instances
-                ]
-                if runs:
-                    finals[method] = score(runs, D, o.budget).final
-            best = max((finals[peer] for peer in ALL_PEERS if peer in finals), default=0.0)
-            own = finals.get(ours(finals), math.inf)
-            if own < best / 2:
-                found.append(f"f{f} at D = {D}: {own:.2f} against {best:.2f}")
+            shares = finals(record, o, D, f)
+            own = shares.pop(ours(shares), None)
+            rest = [shares[peer] for peer in ALL_PEERS if peer in shares]
+            if own is None or not rest:
+                continue
+            best = max(rest, key=np.mean)
+            short = least * best - own
+            if short.mean() > (_chance(short) if surely else 0.0):
+                found.append(f"f{f} at D = {D}: {own.mean():.2f} against {best.mean():.2f}")
     return "; ".join(found) or "none"
+
+
+def _chance(differences: FloatArray) -> float:
+    if len(differences) < 2:
+        return math.inf
+    error = float(np.std(differences, ddof=1)) / math.sqrt(len(differences))
+    return float(student.ppf(0.975, len(differences) - 1)) * error
 
 
 def plot(o: argparse.Namespace) -> None:
@@ -270,9 +289,12 @@ def judged_by_targets(o: argparse.Namespace, suite: Suite, module: str) -> None:
     elif o.json:
         print(json.dumps(table(o)))
     else:
-        text = f"{shown(table(o), o.dims)}\n\nBelow half of the best peer: {weak(o)}."
+        text = f"{shown(table(o), o.dims)}\n\nBelow half of the best peer: {weak(o, 0.5)}.\n\n"
+        text += f"Below 0.8 of the best peer by more than chance: {weak(o, 0.8, surely=True)}."
         if o.what == "show" and o.file == suite.file:
-            publish(f"{suite.file.stem}-{o.budget}", text, module)
+            part = o.functions != list(suite.functions)
+            group = f"-f{o.functions[0]}-{o.functions[-1]}" if part else ""
+            publish(f"{suite.file.stem}-{o.budget}{group}", text, module)
         else:
             print(text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -128,16 +129,25 @@ def test_run_show_and_continue(
 
 def test_the_weak_functions_are_named(tmp_path: Path) -> None:
     file = tmp_path / "coco.csv"
-    keys = [Key("saltus-es", 5, 1, 4, 0), Key("pycma", 5, 1, 4, 0)]
-    rows = [BOOK.row((keys[0], 10), Run(10, (3,))), BOOK.row((keys[1], 10), Run(10, (3, 5, 7)))]
+    o = argparse.Namespace(
+        dims=[5], functions=[1, 2], instances=[4, 5, 6], methods=["saltus-es", "pycma"], budget=10, file=file,
+        seeds=1, first_seed=0,
+    )  # fmt: skip
+    hits = {
+        ("saltus-es", 1): (1, 1, 2),
+        ("pycma", 1): (3, 3, 4),
+        ("saltus-es", 2): (1, 4, 7),
+        ("pycma", 2): (5,) * 3,
+    }
+    rows = [
+        BOOK.row((Key(method, 5, f, i, 0), 10), Run(10, (3,) * n))
+        for (method, f), counts in hits.items()
+        for i, n in zip(o.instances, counts, strict=True)
+    ]
     file.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
-
-    class Options:
-        dims, functions, instances, methods, budget = [5], [1], [4], ["saltus-es", "pycma"], 10
-
-    options = Options()
-    options.file = file  # type: ignore[attr-defined]
-    assert coco.weak(options) == "f1 at D = 5: 0.02 against 0.06"  # type: ignore[arg-type]
+    assert coco.weak(o, 0.5) == "f1 at D = 5: 0.03 against 0.07"
+    assert coco.weak(o, 0.9) == "f1 at D = 5: 0.03 against 0.07; f2 at D = 5: 0.08 against 0.10"
+    assert coco.weak(o, 0.9, surely=True) == "f1 at D = 5: 0.03 against 0.07"  # f2 may be chance
 
 
 def test_an_engineering_trial() -> None:
