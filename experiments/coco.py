@@ -185,7 +185,8 @@ def finals(record: dict[Key, Run], o: argparse.Namespace, D: int, function: int)
     """The share of targets of each run on a function, by method; the same problems and seeds in a row."""
     shares = {}
     for method in o.methods:
-        keys = [key for key in wanted(o, [method]) if key.D == D and key.function == function]
+        seeds = range(o.first_seed, o.first_seed + o.seeds)
+        keys = [Key(method, D, function, i, seed) for seed in seeds for i in o.instances]
         if all(key in record for key in keys):
             shares[method] = np.array([len(record[key].hits) / len(TARGETS) for key in keys])
     return shares
