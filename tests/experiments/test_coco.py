@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from experiments import coco, engineering
 from experiments.coco import BOOK, Run, read, run_one, score
 from experiments.small_peers import solver
-from experiments.solvers import MORE_PEERS, Enough, Task
+from experiments.solvers import MORE_PEERS, Enough, Task, _recommended
 from experiments.suites import Key, optimum, problem
 from experiments.tasks import TARGETS
 from saltus import Float, Int, Ordinal, Space
@@ -125,6 +126,12 @@ def test_run_show_and_continue(
     assert scores["saltus-es"]["5"][0][0] > scores["DE"]["5"][0][0]
     command(monkeypatch, "plot", *options)
     assert (tmp_path / "coco-ecdf-50.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_an_optimizer_recommends() -> None:
+    assert _recommended(SimpleNamespace()) is None  # type: ignore[arg-type]
+    found = SimpleNamespace(recommended=SimpleNamespace(params=(1.0, 2)))
+    assert _recommended(found).tolist() == [1.0, 2.0]  # type: ignore[arg-type,union-attr]
 
 
 def test_the_weak_functions_are_named(tmp_path: Path) -> None:
