@@ -14,8 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.coco import FILE, FUNCTIONS, Key, Run, completed, score
+from experiments.coco import FILE, FUNCTIONS, Run, completed, score
 from experiments.harness import markdown, publish
+from experiments.suites import Key
 
 PARTS = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
 WHOLE = "saltus-es"

@@ -14,10 +14,11 @@ import math
 
 import numpy as np
 
-from experiments.coco import FUNCTIONS, Key, command_line, wanted
+from experiments.coco import FUNCTIONS
 from experiments.harness import RESULTS, markdown, publish
 from experiments.record import lengthen
 from experiments.small import BOOK, Run, read, run_one, share
+from experiments.suites import Key, command_line, wanted
 from saltus.search.settings import OPTIONAL, OPTIONAL_WITH_A_MODEL
 
 WHOLE = "saltus"

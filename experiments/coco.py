@@ -1,16 +1,21 @@
-"""COCO's suite bbob-mixint: our strategies and their peers, in one harness.
+"""COCO's suites: our strategies and their peers, in one harness.
 
-    python -m experiments.coco run --dims 5 10 --instances 4 5 6 --budget 1000 --seeds 3 --methods saltus
+    python -m experiments.coco run --suite bbob --dims 5 10 --instances 4 5 6 --budget 500 --methods saltus
     python -m experiments.coco show ...         final and area of each method, and the best peer
-    python -m experiments.coco functions ...    the share of targets reached, function by function
+    python -m experiments.coco functions ...    the same, function by function
     python -m experiments.coco plot ...         ECDFs of all functions, a panel for each dimension
-    python -m experiments.coco data --methods saltus --dims 5     COCO's own data, for cocopp
+    python -m experiments.coco data --methods saltus --dims 5     COCO's own data, for cocopp, in out/exdata
 
-`run` appends each finished run to a file and goes on where it was; the others read that file. The budget is
-in evaluations per dimension. A run counts what it has reached of 51 targets, from 1e2 to 1e-8 above
-the optimum: *final* is the share of all pairs of problem and target that were hit, *area* the mean of that
-share over log10(evaluations / D) from 0 to log10(budget). Instances 1 to 3 are for tuning, 4 to 6 for
-validation; others are refused.
+The suite is bbob-mixint unless another is named. `run` appends each finished run to a file, one for each
+suite, and goes on where it was; the others read that file. The budget is in evaluations per dimension.
+Instances 1 to 3 are for tuning, 4 to 6 for validation; others are refused.
+
+A run counts what it has reached of 51 targets, from 1e2 to 1e-8 above the optimum: *final* is the share of
+all pairs of problem and target that were hit, *area* the mean of that share over log10(evaluations / D) from
+0 to log10(budget). Two suites are judged by duels instead: of two methods the one with the lower value after
+so many evaluations is ahead, equal values count half. The value is that of the best feasible point on
+bbob-constrained (see experiments.constrained), and on bbob-noisy the value without noise of the point that is
+recommended (see experiments.noise).
 """
 
 from __future__ import annotations
@@ -19,36 +24,30 @@ import argparse
 import json
 import math
 import os
-import tempfile
+import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import t as student
 
-from experiments.harness import RESULTS, markdown, publish
-from experiments.record import Book
-from experiments.solvers import PEERS, Enough, Task, by_name
-from saltus import Float, Int, Space
+from experiments import duels
+from experiments.guests import divided
+from experiments.harness import markdown, publish
+from experiments.record import Book, lengthen
+from experiments.small_peers import ALL_PEERS, solver
+from experiments.solvers import Enough
+from experiments.suites import INSTANCES, MIXINT, SUITES, Key, Suite, command_line, optimum, problem, wanted
+from experiments.tasks import BUDGETS, TARGETS, CocoTask, ConstrainedTask
 from saltus._typing import FloatArray
 from saltus.search.settings import MANY_PHASES
 
-TARGETS = np.logspace(2, -8, 51)
-FUNCTIONS = range(1, 25)
-FILE = RESULTS / "coco.csv"
-INSTANCES = range(1, 7)  # the suite has 15; 7 to 15 are for others to judge by, never for us
-
-
-class Key(NamedTuple):
-    """One run."""
-
-    method: str
-    D: int
-    function: int
-    instance: int
-    seed: int
+FUNCTIONS = SUITES[MIXINT].functions
+FILE = SUITES[MIXINT].file
+OUT = Path("out")
 
 
 class Run(NamedTuple):
@@ -76,74 +75,15 @@ BOOK: Book[Any, Run] = Book(
 )
 
 
-@cache
-def _suite(D: int) -> Any:
-    import cocoex
-
-    return cocoex.Suite("bbob-mixint", "", f"dimensions:{D} instance_indices:1-{INSTANCES[-1]}")
-
-
-def problem(D: int, function: int, instance: int) -> Any:
-    """A fresh problem of the suite."""
-    if instance not in INSTANCES:
-        raise ValueError(f"instances are {INSTANCES[0]} to {INSTANCES[-1]}, got {instance}")
-    return _suite(D).get_problem_by_function_dimension_instance(function, D, instance)
-
-
-def optimum(coco: Any) -> float:
-    """The best value; COCO tells the best point, through a file in the current folder."""
-    here = os.getcwd()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
-            coco._best_parameter("print")
-            return float(coco(np.loadtxt("._bbob_problem_best_parameter.txt")))
-        finally:
-            os.chdir(here)
-
-
-class CocoTask(Task):
-    """A problem of the suite that notes when each target is hit."""
-
-    def __init__(self, coco: Any, best: float, budget: int) -> None:
-        """The budget is in evaluations."""
-        n_int = coco.number_of_integer_variables
-        low, high = coco.lower_bounds, coco.upper_bounds
-        variables = [
-            Int(int(low[i]), int(high[i])) if i < n_int else Float(float(low[i]), float(high[i]))
-            for i in range(coco.dimension)
-        ]
-        super().__init__(Space(variables))
-        self.coco = coco
-        self.best = best
-        self.budget = budget
-        self.evaluations = 0
-        self.evaluations_left = budget
-        self.hits: list[int] = []
-
-    def measure(self, x: FloatArray) -> tuple[float, float]:
-        """COCO's value; there are no constraints."""
-        if self.evaluations >= self.budget:
-            raise Enough
-        value = self.coco(x)
-        self.evaluations += 1
-        self.evaluations_left = self.budget - self.evaluations
-        while value - self.best <= TARGETS[len(self.hits)]:
-            self.hits.append(self.evaluations)
-            if len(self.hits) == len(TARGETS):
-                raise Enough
-        return value, 0.0
-
-
-def run_one(keyed: tuple[Key, int]) -> Run:
+def run_one(keyed: tuple[Key, int], suite: str = MIXINT) -> Run:
     """One run, to its last target or the end of its budget."""
     key, budget = keyed
-    coco = problem(key.D, key.function, key.instance)
+    coco = problem(key.D, key.function, key.instance, suite)
     task = CocoTask(coco, optimum(coco), budget * key.D)
     # no two runs of a method share their random numbers, and all methods see the same seeds
     rng = np.random.default_rng([key.D, key.function, key.instance, key.seed])
     with suppress(Enough):
-        by_name(key.method)(task, rng)
+        solver(key.method)(task, rng)
     return Run(budget, tuple(task.hits))
 
 
@@ -157,26 +97,14 @@ def read(path: Path, budget: int) -> dict[Key, Run]:
     return record
 
 
-def completed(keys: list[Key], budget: int, path: Path, jobs: int) -> dict[Key, Run]:
+def completed(keys: list[Key], budget: int, path: Path, jobs: int, suite: str = MIXINT) -> dict[Key, Run]:
     """The record with these runs; what is missing is run now."""
     record = read(path, budget)
     missing = [(key, budget) for key in keys if key not in record]
     if missing:
-        BOOK.run(missing, run_one, path, jobs, len(keys))
+        BOOK.run(missing, partial(run_one, suite=suite), path, jobs, len(keys))
         record = read(path, budget)
     return record
-
-
-def wanted(o: argparse.Namespace, methods: Sequence[str]) -> list[Key]:
-    """The runs that the command line asks for: seed after seed, so that a part is a fair sample."""
-    return [
-        Key(method, D, function, instance, seed)
-        for seed in range(o.first_seed, o.first_seed + o.seeds)
-        for D in o.dims
-        for method in methods
-        for instance in o.instances
-        for function in o.functions
-    ]
 
 
 class Score(NamedTuple):
@@ -228,7 +156,7 @@ def shown(scores: dict[str, dict[int, list[Score]]], dims: list[int]) -> str:
     own = ours(scores)
     row = [f"{own}, above the best peer"]
     for D in dims:
-        peers = [means[peer, D] for peer in PEERS if (peer, D) in means]
+        peers = [means[peer, D] for peer in ALL_PEERS if (peer, D) in means]
         above = means[own, D] / np.max(peers, axis=0) - 1 if peers and (own, D) in means else ()
         row.append(" / ".join(f"{share:+.0%}" for share in above))
     return markdown(["final / area (seeds)", *(f"D = {D}" for D in dims)], [*rows, row])
@@ -253,24 +181,43 @@ def functions(o: argparse.Namespace) -> str:
     return markdown(["final", *(f"{m} {D}" for D in o.dims for m in o.methods)], rows)
 
 
-def weak(o: argparse.Namespace) -> str:
-    """Functions on which ours is below half of the best peer's final."""
+def finals(record: dict[Key, Run], o: argparse.Namespace, D: int, function: int) -> dict[str, FloatArray]:
+    """The share of targets of each run on a function, by method; the same problems and seeds in a row."""
+    shares = {}
+    for method in o.methods:
+        seeds = range(o.first_seed, o.first_seed + o.seeds)
+        keys = [Key(method, D, function, i, seed) for seed in seeds for i in o.instances]
+        if all(key in record for key in keys):
+            shares[method] = np.array([len(record[key].hits) / len(TARGETS) for key in keys])
+    return shares
+
+
+def weak(o: argparse.Namespace, least: float, surely: bool = False) -> str:
+    """Functions on which ours is below this part of the best peer's final; surely: by more than chance.
+
+    The differences of runs on the same problem with the same seed say what chance is: 95% of Student's t.
+    """
     record = read(o.file, o.budget)
     found = []
     for D in o.dims:
         for f in o.functions:
-            finals = {}
-            for method in o.methods:
-                runs = [
-                    run for key, run in record.items() if key[:3] == (method, D, f) and key[3] in o.instances
-                ]
-                if runs:
-                    finals[method] = score(runs, D, o.budget).final
-            best = max((finals[peer] for peer in PEERS if peer in finals), default=0.0)
-            own = finals.get(ours(finals), math.inf)
-            if own < best / 2:
-                found.append(f"f{f} at D = {D}: {own:.2f} against {best:.2f}")
+            shares = finals(record, o, D, f)
+            own = shares.pop(ours(shares), None)
+            rest = [shares[peer] for peer in ALL_PEERS if peer in shares]
+            if own is None or not rest:
+                continue
+            best = max(rest, key=np.mean)
+            short = least * best - own
+            if short.mean() > (_chance(short) if surely else 0.0):
+                found.append(f"f{f} at D = {D}: {own.mean():.2f} against {best.mean():.2f}")
     return "; ".join(found) or "none"
+
+
+def _chance(differences: FloatArray) -> float:
+    if len(differences) < 2:
+        return math.inf
+    error = float(np.std(differences, ddof=1)) / math.sqrt(len(differences))
+    return float(student.ppf(0.975, len(differences) - 1)) * error
 
 
 def plot(o: argparse.Namespace) -> None:
@@ -299,65 +246,43 @@ def plot(o: argparse.Namespace) -> None:
         panel.grid(alpha=0.3)
     panels[0][0].set_ylabel("share of targets hit")
     panels[0][0].legend(fontsize=8)
-    picture = o.file.parent / f"coco-ecdf-{o.budget}.png"
+    picture = o.file.parent / f"{o.file.stem}-ecdf-{o.budget}.png"
     figure.savefig(picture, dpi=130)
     print(picture)
 
 
-def data(o: argparse.Namespace) -> None:
-    """COCO's own record of the same runs, for its post-processing."""
+def data(o: argparse.Namespace, suite: Suite) -> None:
+    """COCO's own record of such runs, for its post-processing: with its own noise, if there is some."""
     import cocoex
 
+    OUT.mkdir(exist_ok=True)
+    os.chdir(OUT)  # its observer writes to exdata in the current folder
     for method in o.methods:
-        observer = cocoex.Observer("bbob-mixint", f"result_folder: {method} algorithm_name: {method}")
-        for D in o.dims:
-            for function in o.functions:
-                for instance in o.instances:
-                    best = optimum(problem(D, function, instance))
-                    observed = problem(D, function, instance)
-                    observed.observe_with(observer)
-                    task = CocoTask(observed, best, o.budget * D)
-                    with suppress(Enough):
-                        by_name(method)(task, np.random.default_rng([D, function, instance, o.first_seed]))
-                    observed.free()
-        print(f"{observer.result_folder}: see it with python -m cocopp {observer.result_folder}")
+        folder = f"{suite.name}-{method}".replace(" ", "-").replace(",", "")
+        observer = cocoex.Observer(suite.name, f"result_folder: {folder} algorithm_name: {method}")
+        for D, function, instance in sorted({key[1:4] for key in wanted(o, [method])}):
+            budget, targets = o.budget * D, suite.measure == "targets"
+            best = optimum(problem(D, function, instance, suite.name)) if targets else -math.inf
+            observed = problem(D, function, instance, suite.name)
+            observed.observe_with(observer)
+            limited = suite.measure == "feasible"
+            task = ConstrainedTask(observed, budget) if limited else CocoTask(observed, best, budget)
+            task.noisy = suite.measure == "noise-free"
+            with suppress(Enough):
+                solver(method)(task, np.random.default_rng([D, function, instance, o.first_seed]))
+            observed.free()
+        path = OUT / observer.result_folder
+        print(f"{path}: see it with python -m cocopp {path}")
 
 
-def command_line(
-    text: str | None,
-    what: list[str],
-    dims: list[int],
-    budget: int,
-    methods: list[str],
-    file: Path,
-    functions: Sequence[int] = FUNCTIONS,
-) -> argparse.ArgumentParser:
-    """The arguments that experiments on COCO's suites share, with their defaults."""
-    parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=what)
-    parser.add_argument("--dims", type=int, nargs="+", default=dims)
-    parser.add_argument("--instances", type=int, nargs="+", default=[4, 5, 6], choices=INSTANCES)
-    parser.add_argument("--functions", type=int, nargs="+", default=list(functions), choices=functions)
-    parser.add_argument("--budget", type=int, default=budget, help="evaluations per dimension")
-    parser.add_argument("--seeds", type=int, default=3, help="how many")
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--methods", nargs="+", default=methods)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--file", type=Path, default=file)
-    return parser
-
-
-def main() -> None:
-    """The command line."""
-    verbs, methods = ["run", "show", "functions", "plot", "data"], [*MANY_PHASES, "dx-nes-ici", *PEERS]
-    parser = command_line(__doc__, verbs, [5, 10, 20, 40], 1000, methods, FILE)
-    parser.add_argument("--json", action="store_true", help="figures for a program to read")
-    o = parser.parse_args()
-    if o.what == "data":
-        data(o)
-        return
+def judged_by_targets(o: argparse.Namespace, suite: Suite, module: str) -> None:
+    """All but `data` of a suite whose runs are judged by the targets that they hit."""
     if o.what == "run":
-        completed(wanted(o, o.methods), o.budget, o.file, o.jobs)
+
+        def run(methods: list[str]) -> None:
+            completed(wanted(o, methods), o.budget, o.file, o.jobs, suite.name)
+
+        divided(o, "coco", run, ["--suite", suite.name])
     if o.what == "plot":
         plot(o)
     elif o.what == "functions":
@@ -365,11 +290,67 @@ def main() -> None:
     elif o.json:
         print(json.dumps(table(o)))
     else:
-        text = f"{shown(table(o), o.dims)}\n\nBelow half of the best peer: {weak(o)}."
-        if o.what == "show" and o.file == FILE:
-            publish(f"coco-{o.budget}", text, "coco")
+        text = f"{shown(table(o), o.dims)}\n\nBelow half of the best peer: {weak(o, 0.5)}.\n\n"
+        text += f"Below 0.8 of the best peer by more than chance: {weak(o, 0.8, surely=True)}."
+        if o.what == "show" and o.file == suite.file:
+            part = o.functions != list(suite.functions)
+            group = f"-f{o.functions[0]}-{o.functions[-1]}" if part else ""
+            publish(f"{suite.file.stem}-{o.budget}{group}", text, module)
         else:
             print(text)
+
+
+def judged_by_duels(o: argparse.Namespace, suite: Suite, module: str) -> None:
+    """The same of a suite whose runs are judged by one value after so many evaluations."""
+    if o.what == "run":
+        one = partial(duels.run_one, suite=suite.name)
+
+        def run(methods: list[str]) -> None:
+            lengthen(duels.BOOK, wanted(o, methods), o.budget, one, o.file, o.jobs)
+
+        divided(o, "coco", run, ["--suite", suite.name])
+        return
+    record = duels.read(o.file)
+    if o.what == "functions":
+        print(duels.functions(record, o, suite.name))
+        return
+    text = "\n\n".join(duels.table(record, o, D, suite.name) for D in o.dims)
+    if o.file == suite.file:
+        publish(suite.file.stem, text, module)
+    else:
+        print(text)
+
+
+def _named(words: Sequence[str]) -> tuple[str, str]:
+    """The verb and the suite of a command line; they decide what the defaults of the other words are."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("what", nargs="?")
+    parser.add_argument("--suite", default=MIXINT)
+    known = parser.parse_known_args(words)[0]
+    return known.what, known.suite
+
+
+def main(suite: Suite | None = None, text: str | None = __doc__, module: str = "coco") -> None:
+    """The command line; of one suite alone, if it is given."""
+    what, name = _named(sys.argv[1:])
+    given, suite = suite, suite or SUITES.get(name, SUITES[MIXINT])
+    verbs = ["run", "show", "functions", "data"] + ["plot"] * (suite.measure == "targets")
+    parser = command_line(text, verbs, suite.dims, suite.budget, suite.methods, suite.file, suite.functions)
+    if given is None:
+        parser.add_argument("--suite", choices=SUITES, default=MIXINT)
+    if suite.measure != "targets":
+        parser.set_defaults(seeds=1)
+        parser.add_argument("--at", type=int, default=50, choices=BUDGETS, help="of `functions`")
+    else:
+        parser.add_argument("--json", action="store_true", help="figures for a program to read")
+    if what == "data":
+        parser.set_defaults(instances=list(INSTANCES), methods=["saltus"])
+    parser.add_argument("--here", action="store_true", help="in this environment, whatever a peer needs")
+    o = parser.parse_args()
+    if o.what == "data":
+        data(o, suite)
+    else:
+        (judged_by_targets if suite.measure == "targets" else judged_by_duels)(o, suite, module)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.guests import guests_run
 from experiments.harness import RESULTS, Trial, markdown, publish, summary
 from experiments.record import Book
-from experiments.small import guests_run
 from experiments.small_peers import WANTS, solver
 from experiments.solvers import Enough, Task
 from saltus import Space

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.guests import guests_run
 from experiments.harness import RESULTS, markdown, publish
 from experiments.lens_rays import LIMITS, merit, space
 from experiments.record import Book
-from experiments.small import guests_run
 from experiments.small_peers import WANTS, solver
 from experiments.solvers import Enough, Task
 from experiments.steps import Run, best_within, fields, interval, parsed

@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 from threadpoolctl import threadpool_limits
 
-from experiments.coco import CocoTask, problem
 from experiments.harness import markdown, publish
+from experiments.suites import problem
+from experiments.tasks import CocoTask
 from saltus import Optimizer
 from saltus.model import MOST_POINTS
 from saltus.search import model_run

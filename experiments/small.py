@@ -13,32 +13,26 @@ made when it is needed.
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
-import sys
 import time
-import venv
-from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.coco import TARGETS, CocoTask, Key, command_line, optimum, problem, wanted
+from experiments.guests import divided
 from experiments.harness import RESULTS, markdown, publish
-from experiments.record import Book, L, lengthen, longest
-from experiments.small_peers import SMALL_PEERS, WANTS
+from experiments.record import Book, lengthen, longest
+from experiments.small_peers import SMALL_PEERS
 from experiments.solvers import Enough, saltus
+from experiments.suites import Key, command_line, optimum, problem, wanted
+from experiments.tasks import TARGETS, CocoTask
 
 FILE = RESULTS / "small.csv"
-ENVIRONMENT = Path("out/peers-env")
 RESAMPLES = 2000  # for an interval
 BUDGETS = (3, 5, 10, 20, 30, 50, 100)  # evaluations for each variable
 METHODS = ["saltus", "saltus-es", *SMALL_PEERS]
 FEW_FUNCTIONS = [1, 3, 6, 8, 10, 12, 13, 15, 17, 20, 21, 24]  # for peers whose points cost seconds
-# of everything that runs there; the peers' own packages are in WANTS
-_COMMON = ["numpy", "scipy", "tqdm", "coco-experiment==2.8.2", "cma==4.5.0", "cmaes==0.13.1", "optuna==5.0.0"]
 
 
 class Run(NamedTuple):
@@ -84,52 +78,7 @@ def read(path: Path) -> dict[Key, Run]:
 
 def complete(o: argparse.Namespace) -> None:
     """Run what is missing; in the environment of the peers, if it is theirs."""
-    lengthened(o, "small", BOOK, run_one, WANTS)
-
-
-def lengthened(
-    o: argparse.Namespace,
-    module: str,
-    book: Book[tuple[Key, int], L],
-    run: Callable[[tuple[Key, int]], L],
-    guests: Collection[str],
-) -> None:
-    """Run what is missing of an experiment with this command line; those methods in their environment."""
-    away = [m for m in o.methods if m in guests and not o.here]
-    own = [m for m in o.methods if m not in away]
-    if own:
-        lengthen(book, wanted(o, own), o.budget, run, o.file, o.jobs)
-    if away:
-        words = []
-        for name in ("dims", "instances", "functions"):
-            words += [f"--{name}", *map(str, getattr(o, name))]
-        for name in ("budget", "seeds", "first_seed", "jobs", "file"):
-            words += [f"--{name.replace('_', '-')}", str(getattr(o, name))]
-        guests_run(module, away, words)
-
-
-def guests_run(module: str, guests: list[str], words: list[str], besides: tuple[str, ...] = ()) -> None:
-    """`python -m experiments.MODULE run --here --methods GUESTS WORDS` in the environment of the peers.
-
-    What the peers in `besides` need is there, too.
-    """
-    python = peers_environment([*guests, *besides])
-    command = [str(python), "-m", f"experiments.{module}", "run", "--here", "--methods", *guests, *words]
-    subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": "src"})
-
-
-def peers_environment(methods: list[str]) -> Path:
-    """The Python of an environment with the packages of these peers; what is missing is installed."""
-    python = ENVIRONMENT / "bin" / "python"
-    if not python.exists():
-        print(f"making {ENVIRONMENT} for {', '.join(methods)}", file=sys.stderr)
-        venv.create(ENVIRONMENT, with_pip=True)
-    wants = [
-        *_COMMON,
-        *(package for method in methods for package in WANTS.get(method.partition(", ")[0], ())),
-    ]
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *wants], check=True)
-    return python
+    divided(o, "small", lambda own: lengthen(BOOK, wanted(o, own), o.budget, run_one, o.file, o.jobs))
 
 
 def share(runs: list[Run], D: int, budget: int) -> float:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.continuous_peers import CONTINUOUS_PEERS, Solver, starts
 from experiments.solvers import (
     FIRST_STEP,
     MORE_PEERS,
@@ -29,7 +30,6 @@ from experiments.solvers import (
     saltus,
 )
 
-Solver = Callable[[Task, np.random.Generator], None]
 WORSE = 1e99  # instead of a value, for solvers that cannot be stopped from within
 
 
@@ -123,6 +123,30 @@ def biteopt(task: Task, rng: np.random.Generator) -> None:
     raise Enough
 
 
+def crfmnes(task: Task, rng: np.random.Generator) -> None:
+    """CR-FM-NES of the package fcmaes; when it stops, again from a random point.
+
+    Its own population, 32, is better with many variables, that of CMA-ES with few (bbob, instance 1).
+    """
+    from fcmaes import crfmnescpp
+    from scipy.optimize import Bounds
+
+    value = _Ended(task)
+    for start in starts(task, rng):
+        left = 10**6 if task.evaluations_left is None else task.evaluations_left + 1
+        crfmnescpp.minimize(
+            value,
+            Bounds(task.low, task.high),
+            start,
+            FIRST_STEP * float((task.high - task.low).mean()),
+            popsize=32 if task.N >= 40 else 4 + int(3 * math.log(task.N)),
+            max_evaluations=left,
+            rg=np.random.Generator(np.random.MT19937(int(rng.integers(2**31)))),
+        )
+        if value.over:
+            raise Enough
+
+
 def _optuna(sampler: Callable[[int], Any]) -> Solver:
     def solve(task: Task, rng: np.random.Generator) -> None:
         import optuna
@@ -202,14 +226,19 @@ SMALL_PEERS: dict[str, Solver] = {
 }
 
 
+# TPE as Optuna's users have it by default, unless small budgets are measured
+ALL_PEERS: dict[str, Solver] = {**SMALL_PEERS, "CR-FM-NES": crfmnes, **CONTINUOUS_PEERS, **MORE_PEERS}
+
+
 def solver(name: str) -> Solver:
-    """A peer, or one of ours by its name in records of 0.2; TPE as Optuna's users have it by default."""
-    return MORE_PEERS.get(name) or SMALL_PEERS.get(name) or saltus(name)
+    """A peer, or one of our strategies by its own name."""
+    return ALL_PEERS.get(name) or saltus(name)
 
 
 # what is not in `dev`, by peer; the rest of the peers need nothing more
 WANTS = {
     "BiteOpt": ["fcmaes==2.1.0"],
+    "CR-FM-NES": ["fcmaes==2.1.0"],
     "NOMAD": ["PyNomadBBO==4.6.0"],
     "GPSampler": ["torch==2.13.0"],
     "SMAC": ["smac==2.4.0", "scikit-learn==1.6.1"],

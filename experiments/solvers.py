@@ -10,6 +10,8 @@ import math
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from inspect import signature
 from typing import Any
 
 import cma
@@ -23,6 +25,7 @@ from saltus.order import Failure
 from saltus.space.variables import Variable
 
 FIRST_STEP = 0.2  # of each range
+TAKES_NOISE = "noisy" in signature(Optimizer).parameters
 AT_A_TIME = " at a time"  # "saltus, 4 at a time": for so many workers
 
 
@@ -36,6 +39,8 @@ class Task:
     Solvers without grids see the places of discrete values, 0, 1, 2, ..., from `low` to `high`.
     """
 
+    noisy = False  # whether the same point has many values
+
     def __init__(self, space: Space) -> None:
         """Take a space without names."""
         self.space = space
@@ -48,6 +53,8 @@ class Task:
         )
         self.evaluations_left: int | None = None  # for solvers that have to be told before
         self.limits = 0  # how many constraints `examine` gives
+        # what the solver would recommend now, if it has something better than the best point that it has seen
+        self.recommendation: Callable[[], FloatArray | None] | None = None
         self._as_they_are = all(grid == list(range(len(grid))) for grid in self.grids)
 
     def examine(self, x: FloatArray) -> tuple[float, list[float]]:
@@ -87,7 +94,9 @@ def saltus(name: str) -> Callable[[Task, np.random.Generator], None]:
     options: dict[str, Any] = {"batch": int(number or 1), "without": [left_out] if left_out else []}
 
     def solve(task: Task, rng: np.random.Generator) -> None:
-        optimizer = Optimizer(task.space, strategy=strategy, seed=rng, auto_restart=True, **options)
+        more: dict[str, Any] = {"noisy": True} if task.noisy and TAKES_NOISE else {}
+        optimizer = Optimizer(task.space, strategy=strategy, seed=rng, auto_restart=True, **options, **more)
+        task.recommendation = partial(_recommended, optimizer)
         while True:  # until the task has had enough, and raises
             candidates = optimizer.ask()
             if task.limits:
@@ -97,6 +106,12 @@ def saltus(name: str) -> Callable[[Task, np.random.Generator], None]:
                 optimizer.tell(candidates, [task.measure(c.params)[0] for c in candidates])
 
     return solve
+
+
+def _recommended(optimizer: Optimizer) -> FloatArray | None:
+    """What an optimizer recommends, if it does."""
+    found = getattr(optimizer, "recommended", None)
+    return None if found is None else np.asarray(getattr(found, "params", found), dtype=float)
 
 
 def _outcome(value: float, constraints: list[float]) -> Outcome:
@@ -127,22 +142,60 @@ def rounded(task: Task, points: Any) -> FloatArray:
     return np.asarray(np.minimum(np.maximum(x, task.low), task.high))
 
 
-def pycma(task: Task, rng: np.random.Generator) -> None:
-    """Pycma with `integer_variables` and bounds; when it stops, again with twice the population."""
-    edge = np.where(task.whole, 0.5 - 1e-9, 0.0)
-    low, high = task.low - edge, task.high + edge
-    population = 4 + int(3 * np.log(task.N))
-    mean = (low + high) / 2
-    while True:
-        options = cma_options(task, low, high, high - low, population, rng)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            method = cma.CMAEvolutionStrategy(mean, FIRST_STEP, options)
-            while not method.stop():
-                asked = method.ask()
-                method.tell(asked, [task.penalised(x) for x in rounded(task, asked)])
-        population *= 2
-        mean = rng.uniform(low, high)
+class Favourite:
+    """What pycma recommends: `xfavorite` of the run whose last generation had the lowest median.
+
+    So the mean of a run that has only just begun does not replace what a finished one has found.
+    """
+
+    def __init__(self) -> None:
+        """Nothing yet."""
+        self._best: tuple[float, FloatArray] | None = None
+        self._now: tuple[float, Any] | None = None
+
+    def told(self, method: Any, values: Any) -> None:
+        """A run has been told the values of a generation."""
+        if self._now is not None and self._now[1] is not method:
+            self._best = self._found()
+        self._now = float(np.median(values)), method
+
+    def _found(self) -> tuple[float, FloatArray] | None:
+        if self._now is None or (self._best is not None and self._best[0] <= self._now[0]):
+            return self._best
+        return self._now[0], self._now[1].result.xfavorite
+
+    def __call__(self) -> FloatArray | None:
+        """The point, or None before the first generation."""
+        found = self._found()
+        return None if found is None else found[1]
+
+
+def pycma_with(more: dict[str, Any]) -> Callable[[Task, np.random.Generator], None]:
+    """Pycma with `integer_variables`, bounds and these options; stopped, again with twice the population."""
+
+    def solve(task: Task, rng: np.random.Generator) -> None:
+        edge = np.where(task.whole, 0.5 - 1e-9, 0.0)
+        low, high = task.low - edge, task.high + edge
+        population = 4 + int(3 * np.log(task.N))
+        mean = (low + high) / 2
+        task.recommendation = favourite = Favourite()
+        while True:
+            options = cma_options(task, low, high, high - low, population, rng) | more
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                method = cma.CMAEvolutionStrategy(mean, FIRST_STEP, options)
+                while not method.stop():
+                    asked = method.ask()
+                    values = [task.penalised(x) for x in rounded(task, asked)]
+                    method.tell(asked, values)
+                    favourite.told(method, values)
+            population *= 2
+            mean = rng.uniform(low, high)
+
+    return solve
+
+
+pycma = pycma_with({})
 
 
 def catcmawm(task: Task, rng: np.random.Generator) -> None:
@@ -252,8 +305,3 @@ def tpe(task: Task, rng: np.random.Generator) -> None:
 
 PEERS = {"pycma": pycma, "CatCMAwM": catcmawm, "CMAwM": cmawm, "DE": differential}
 MORE_PEERS = {**PEERS, "TPE": tpe}
-
-
-def by_name(name: str) -> Callable[[Task, np.random.Generator], None]:
-    """A peer, or one of our strategies by its own name."""
-    return MORE_PEERS[name] if name in MORE_PEERS else saltus(name)

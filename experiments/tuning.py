@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
+from experiments.guests import guests_run
 from experiments.harness import RESULTS, markdown, publish
 from experiments.record import Book
-from experiments.small import guests_run
 from experiments.steps import Run, best_within, fields, interval, parsed
 from experiments.tuning_problems import PROBLEMS, Problem, scores
 from saltus import Float, Int, Optimizer

@@ -15,11 +15,11 @@ import argparse
 
 import numpy as np
 
-from experiments.coco import Key, command_line, wanted
 from experiments.harness import RESULTS, markdown, publish
 from experiments.record import lengthen
 from experiments.small import BOOK, Run, read, run_one, share
 from experiments.solvers import AT_A_TIME
+from experiments.suites import Key, command_line, wanted
 
 ONE, FOUR = "saltus", f"saltus, 4{AT_A_TIME}"
 FILE = RESULTS / "workers.csv"

@@ -9,8 +9,8 @@ import pytest
 
 from experiments import ablation_model
 from experiments.ablation_model import PARTS, table
-from experiments.coco import Key
 from experiments.small import Run, read
+from experiments.suites import Key
 
 
 def test_every_part_of_the_model_is_tried() -> None:

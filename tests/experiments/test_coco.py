@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from experiments import coco, engineering
-from experiments.coco import BOOK, TARGETS, Key, Run, optimum, problem, read, run_one, score
-from experiments.solvers import MORE_PEERS, Enough, Task, by_name
+from experiments.coco import BOOK, Run, read, run_one, score
+from experiments.small_peers import solver
+from experiments.solvers import MORE_PEERS, Enough, Task, _recommended
+from experiments.suites import Key, optimum, problem
+from experiments.tasks import TARGETS
 from saltus import Float, Int, Ordinal, Space
 from saltus._typing import FloatArray
 
@@ -39,7 +44,7 @@ def test_solvers_stay_on_the_grids_and_get_better(method: str) -> None:
     if method == "CMAwM":
         pytest.skip("even grids only")
     with pytest.raises(Enough):
-        by_name(method)(task, np.random.default_rng(1))
+        solver(method)(task, np.random.default_rng(1))
     x = np.array([row for row in task.seen if row.any()])
     assert set(x[:, 0]) <= {1.0, 2.0, 10.0}
     assert np.all((x[:, 1] == np.rint(x[:, 1])) & (x[:, 1] >= -5) & (x[:, 1] <= 20))
@@ -123,18 +128,33 @@ def test_run_show_and_continue(
     assert (tmp_path / "coco-ecdf-50.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_what_an_optimizer_recommends() -> None:
+    assert _recommended(SimpleNamespace()) is None  # type: ignore[arg-type]
+    found = SimpleNamespace(recommended=SimpleNamespace(params=(1.0, 2)))
+    assert _recommended(found).tolist() == [1.0, 2.0]  # type: ignore[arg-type,union-attr]
+
+
 def test_the_weak_functions_are_named(tmp_path: Path) -> None:
     file = tmp_path / "coco.csv"
-    keys = [Key("saltus-es", 5, 1, 4, 0), Key("pycma", 5, 1, 4, 0)]
-    rows = [BOOK.row((keys[0], 10), Run(10, (3,))), BOOK.row((keys[1], 10), Run(10, (3, 5, 7)))]
+    o = argparse.Namespace(
+        dims=[5], functions=[1, 2], instances=[4, 5, 6], methods=["saltus-es", "pycma"], budget=10, file=file,
+        seeds=1, first_seed=0,
+    )  # fmt: skip
+    hits = {
+        ("saltus-es", 1): (1, 1, 2),
+        ("pycma", 1): (3, 3, 4),
+        ("saltus-es", 2): (1, 4, 7),
+        ("pycma", 2): (5,) * 3,
+    }
+    rows = [
+        BOOK.row((Key(method, 5, f, i, 0), 10), Run(10, (3,) * n))
+        for (method, f), counts in hits.items()
+        for i, n in zip(o.instances, counts, strict=True)
+    ]
     file.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
-
-    class Options:
-        dims, functions, instances, methods, budget = [5], [1], [4], ["saltus-es", "pycma"], 10
-
-    options = Options()
-    options.file = file  # type: ignore[attr-defined]
-    assert coco.weak(options) == "f1 at D = 5: 0.02 against 0.06"  # type: ignore[arg-type]
+    assert coco.weak(o, 0.5) == "f1 at D = 5: 0.03 against 0.07"
+    assert coco.weak(o, 0.9) == "f1 at D = 5: 0.03 against 0.07; f2 at D = 5: 0.08 against 0.10"
+    assert coco.weak(o, 0.9, surely=True) == "f1 at D = 5: 0.03 against 0.07"  # f2 may be chance
 
 
 def test_an_engineering_trial() -> None:

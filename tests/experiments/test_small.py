@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from experiments import small
-from experiments.coco import TARGETS, CocoTask, Key, optimum, problem
 from experiments.small import BOOK, Run, ratios, read, run_one, share, table
-from experiments.small_peers import SMALL_PEERS, WANTS, _Ended
+from experiments.small_peers import ALL_PEERS, SMALL_PEERS, WANTS, _Ended
 from experiments.solvers import Enough
+from experiments.suites import Key, optimum, problem
+from experiments.tasks import TARGETS, CocoTask
 
 
 @pytest.mark.parametrize("method", ["saltus-es", "lq-CMA-ES", "pycma"])
@@ -79,5 +80,5 @@ def test_a_solver_in_another_language_gets_worse_values_at_the_end() -> None:
 
 
 def test_every_peer_is_known_and_says_what_it_needs() -> None:
-    assert set(WANTS) <= set(SMALL_PEERS)
+    assert set(WANTS) <= set(ALL_PEERS)
     assert set(small.METHODS) == {"saltus-es", "saltus", *SMALL_PEERS}

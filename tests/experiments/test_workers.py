@@ -7,8 +7,8 @@ import argparse
 import numpy as np
 import pytest
 
-from experiments.coco import Key
 from experiments.small import Run, run_one
+from experiments.suites import Key
 from experiments.workers import FOUR, ONE, interval, needed, ratio, table
 
 
