@@ -24,7 +24,7 @@ def test_the_oldest_optuna() -> None:
         "-o",
         "filterwarnings=default",
         "-k",
-        "not saltus-160 and not saltus-100",
+        "not saltus-80 and not saltus-50",
     ]
     command = [sys.executable, "-m", "pytest", *options, *tests]
     environment = {

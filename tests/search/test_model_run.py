@@ -196,6 +196,16 @@ def test_free_workers_get_points_of_their_own() -> None:
     assert optimizer.best.value < 2.1
 
 
+def test_free_workers_get_a_point_also_where_the_first_points_are_all_the_same() -> None:
+    player = Player(Space([Bool()]), bowl)
+    run = ModelRun(player.domain, player.encoding.m + 9.0)  # far from where the other value begins
+    run.draw(player.rng)
+    first = run.propose().plateaus
+    extra = run.extra(0, player.rng)
+    assert extra is not None
+    assert extra.plateaus.tolist() == first.tolist() == [[1.0]]
+
+
 def test_the_order_of_telling_does_not_matter() -> None:
     runs = []
     for backwards in (False, True):
