@@ -30,23 +30,23 @@ from .studies import DISCRETE, distance, essence, made
 
 
 def test_a_study_is_minimize_with_a_memory(tmp_path: Path) -> None:
-    result = made(tmp_path, noisy=True).optimize(bowl, budget=300)
-    plain = minimize(bowl, SPACE, budget=300, seed=1)
+    result = made(tmp_path, noisy=True).optimize(bowl, budget=100)
+    plain = minimize(bowl, SPACE, budget=100, seed=1)
     assert (result.params, result.fun, result.nit) == (plain.params, plain.fun, plain.nit)
     np.testing.assert_array_equal(result.history.best, plain.history.best)
     np.testing.assert_array_equal(result.history.evaluations, plain.history.evaluations)
     study = Study.open(tmp_path / "study.db")
     assert study.best is not None
     assert study.best.value == plain.fun
-    assert [t.status for t in study.trials()].count("done") == 300
+    assert [t.status for t in study.trials()].count("done") == 100
     assert study.space == SPACE
 
 
 @pytest.mark.parametrize("fun", [bowl, fails_sometimes, constrained])
 def test_in_pieces_it_is_the_same(tmp_path: Path, fun: Any) -> None:
     whole = Study.create(tmp_path / "whole.db", SPACE, seed=5)
-    whole.optimize(fun, budget=90)
-    for budget in (1, 2, 30, 31, 67, 90):
+    whole.optimize(fun, budget=45)
+    for budget in (1, 2, 20, 21, 33, 45):
         pieces = tmp_path / "pieces.db"
         study = Study.open(pieces) if pieces.exists() else Study.create(pieces, SPACE, seed=5)
         result = study.optimize(fun, budget=budget)
@@ -54,7 +54,7 @@ def test_in_pieces_it_is_the_same(tmp_path: Path, fun: Any) -> None:
         assert result.stop is Stop.BUDGET
     assert essence(study) == essence(whole)
     workers = Study.create(tmp_path / "workers.db", SPACE, seed=5)  # the batch was chosen there, it is 1
-    workers.optimize(fun, budget=90, workers=2)
+    workers.optimize(fun, budget=45, workers=2)
     assert [row[:5] for row in essence(workers)] == [row[:5] for row in essence(whole)]
 
 
