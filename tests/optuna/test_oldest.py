@@ -18,7 +18,9 @@ OLDEST = Path(sys.prefix) / "oldest-optuna"
 OURS = ("saltus-80", "saltus-50", "test_record", "test_ranges", "finds_nothing_anew", "make_no_sense")
 
 
-@pytest.mark.parametrize("tests", ["test_conformance.py", "test_sampler.py"])
+@pytest.mark.parametrize(
+    "tests", ["test_conformance.py", pytest.param("test_sampler.py", marks=pytest.mark.machines)]
+)
 @pytest.mark.skipif(not OLDEST.is_dir(), reason=f"no Optuna in {OLDEST}: make setup installs it there")
 def test_the_oldest_optuna(tests: str) -> None:
     others = " and ".join(f"not {name}" for name in OURS)
