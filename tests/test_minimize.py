@@ -443,7 +443,7 @@ def test_budget_is_kept_to_the_evaluation_without_waiting() -> None:
 def test_one_worker_gives_the_result_of_minimize() -> None:
     for fun in (bowl, constrained):
         here, there = (
-            minimize(fun, SPACE, budget=150, seed=2, target=1e-6, asynchronous=a) for a in (False, True)
+            minimize(fun, SPACE, budget=60, seed=2, target=1e-6, asynchronous=a) for a in (False, True)
         )
         assert (here.params, here.fun, here.nfev, here.nit) == (
             there.params,

@@ -148,7 +148,7 @@ def test_ask_gives_as_many_as_asked_for_whatever_is_pending(strategy: str) -> No
 
 @pytest.mark.parametrize("value", [-1000.0, 1e9, math.nan])
 def test_a_candidate_a_hundred_generations_late_counts(value: float) -> None:
-    optimizer = asynchronous(SPACES["mixed"], seed=4)
+    optimizer = asynchronous(SPACES["mixed"], seed=4, strategy="saltus-es")
     late = optimizer.ask(3)[1]
     World(optimizer, 5, seed=1).run(100 * optimizer.population)
     while optimizer.generation < 100:
