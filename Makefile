@@ -39,7 +39,7 @@ lint: setup
 test-slow: setup  ## statistics against the paper
 	$(RUN) -m pytest -q -m slow
 
-test-machines: setup  ## many processes and servers: Dask, Ray, PostgreSQL, a dashboard; about three minutes
+test-machines: setup  ## many processes and servers: Dask, Ray, PostgreSQL, a dashboard, the oldest Optuna; about three minutes
 	$(RUN) -m pytest -q -m machines
 
 torture: setup  ## kill a study 100 times, continue it, compare it with one left in peace: about two minutes

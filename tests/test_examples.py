@@ -50,8 +50,8 @@ def test_it_runs_with_a_small_budget(study: Path, tmp_path: Path, capfd: Capture
 
 
 def test_the_demo_designs_a_sharp_lens(tmp_path: Path, capfd: Capture) -> None:
-    """Nearly flat lenses have spots of 155 micrometres and more; 400 evaluations are a part of the demo."""
-    shown = run(EXAMPLES / "lens" / "study.toml", tmp_path, capfd, "--budget", "400", "--workers", "2")
+    """Nearly flat lenses have spots of 155 micrometres and more; 80 evaluations are a part of the demo."""
+    shown = run(EXAMPLES / "lens" / "study.toml", tmp_path, capfd, "--budget", "80", "--workers", "2")
     best = shown["best"]
     assert best["violation"] == 0
     assert best["value"] < 40

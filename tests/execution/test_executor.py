@@ -222,7 +222,7 @@ def test_the_guide_keeps_its_word(name: str, tmp_path: Path) -> None:
     """As a program of its own, and it prints what it would print without an executor."""
     known: dict[str, Any] = {"__name__": "guide"}
     exec(SNIPPETS[0], known)
-    here = minimize(known["cost"], known["space"], budget=200, seed=1)
+    here = minimize(known["cost"], known["space"], budget=60, seed=1)
     (snippet,) = (s for s in SNIPPETS if re.search(rf"^ *(from|import) {name}\b", s, re.MULTILINE))
     program = tmp_path / "program.py"
     program.write_text(snippet)

@@ -13,9 +13,9 @@ from experiments.solvers import Enough
 
 @pytest.mark.parametrize("method", ["saltus", "saltus-es", "pycma", "lq-CMA-ES, soft"])
 def test_a_trial_keeps_its_budget_and_is_the_same_again(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BUDGETS, method.removesuffix(", soft"), 60)
+    monkeypatch.setitem(BUDGETS, method.removesuffix(", soft"), 25)
     trial = run_one(Key("PressureVessel", method, 0))
-    assert (trial.success, trial.evaluations) == (False, 60)
+    assert (trial.success, trial.evaluations) == (False, 25)
     assert run_one(Key("PressureVessel", method, 0)) == trial
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from saltus._typing import FloatArray
 from saltus.model import condition_limits, first_parameters, fit_limits
-from saltus.model.limits import LimitSlopes, negative_log_posterior, signed, warped
-from saltus.model.posterior import prior
+from saltus.model.limits import LimitSlopes, signed, warped
+from saltus.model.posterior import negative_log_posterior, prior
 
 quickly = settings(deadline=None, max_examples=20)
 seeds = st.integers(0, 2**32 - 1)

@@ -37,7 +37,7 @@ from .playing import (
 @settings(deadline=None, max_examples=25)
 @given(
     strategy=st.sampled_from(sorted(STRATEGIES)),
-    moment=st.integers(0, 120),
+    moment=st.integers(0, 60),
     seed=st.integers(0, 10**6),
     named=st.booleans(),
 )
@@ -70,7 +70,7 @@ def test_a_restored_search_goes_on_bit_by_bit(strategy: str, moment: int, seed: 
     restored = Optimizer.restore(json.loads(text))
     assert restored.state() == optimizer.state()
     assert [c.id for c in restored.pending] == [c.id for c in optimizer.pending]
-    assert go(restored, 60) == go(optimizer, 60)
+    assert go(restored, 30) == go(optimizer, 30)
     assert restored.state() == optimizer.state()
 
 

@@ -94,7 +94,7 @@ def view_of(study: optuna.Study) -> Any:
 
 
 def test_it_is_the_search_of_minimize() -> None:
-    study = made(200)
+    study = made(80)
     seen: list[Params] = []
 
     def fun(p: Params) -> float:
@@ -110,32 +110,32 @@ def test_it_is_the_search_of_minimize() -> None:
             "y": saltus.Float(1e-3, 10, log=True),
         }
     )
-    saltus.minimize(fun, space, budget=200, seed=1)
+    saltus.minimize(fun, space, budget=80, seed=1)
     assert points(study) == seen
-    assert study.best_value < 1e-6
+    assert study.best_value < 1e-3
 
 
 def test_maximising_is_minimising_the_negative() -> None:
-    up = made(100, lambda trial: -objective(trial), direction="maximize")
-    assert points(up) == points(made(100))
+    up = made(40, lambda trial: -objective(trial), direction="maximize")
+    assert points(up) == points(made(40))
 
 
 @pytest.mark.parametrize("strategy", saltus.STRATEGIES)
 def test_who_comes_back_goes_on_where_it_was(strategy: str) -> None:
-    whole = made(90, strategy=strategy)
-    parts = made(30, strategy=strategy)
+    whole = made(45, strategy=strategy)
+    parts = made(15, strategy=strategy)
     for _ in range(3):
         parts.sampler = SaltusSampler(seed=99, search_space=SPACE, strategy=strategy)  # the first seed counts
-        parts.optimize(objective, n_trials=20)
+        parts.optimize(objective, n_trials=10)
     assert points(parts) == points(whole)
 
 
 def test_who_comes_back_without_a_space_goes_on_too() -> None:
-    whole = made(90, search_space=None)
-    parts = made(30, search_space=None)
+    whole = made(45, search_space=None)
+    parts = made(15, search_space=None)
     for _ in range(3):
         parts.sampler = SaltusSampler(seed=99)
-        parts.optimize(objective, n_trials=20)
+        parts.optimize(objective, n_trials=10)
     assert points(parts) == points(whole)
 
 
@@ -158,17 +158,17 @@ def test_who_comes_back_finds_nothing_anew(monkeypatch: pytest.MonkeyPatch, n_jo
     """The parameters of the model are on record: a fit at most, for the point that is asked next."""
     with counted_fits(monkeypatch) as counts:
         study = made(0)
-        study.optimize(objective, n_trials=90, n_jobs=n_jobs)
-    assert len(counts) > 30
-    for _ in range(4):
+        study.optimize(objective, n_trials=40, n_jobs=n_jobs)
+    assert len(counts) > 15
+    for _ in range(2):
         study.sampler = SaltusSampler(seed=9, search_space=SPACE)
         with counted_fits(monkeypatch) as counts:
             suggest(study.ask())
         assert len(counts) <= 1
-    study = with_other_fits(made(90), lambda fits: {})
+    study = with_other_fits(study, lambda fits: {})
     with counted_fits(monkeypatch) as counts:
         suggest(study.ask())
-    assert len(counts) > 30
+    assert len(counts) > 15
 
 
 def with_other_fits(study: optuna.Study, change: Callable[[Any], Any]) -> optuna.Study:
@@ -185,9 +185,9 @@ def with_other_fits(study: optuna.Study, change: Callable[[Any], Any]) -> optuna
 
 @pytest.mark.parametrize("nonsense", [np.full(8, math.nan), np.zeros(3), np.array(1.0)])
 def test_parameters_that_make_no_sense_are_not_taken(nonsense: Any) -> None:
-    study = with_other_fits(made(40), lambda fits: dict.fromkeys(fits, nonsense))
+    study = with_other_fits(made(15), lambda fits: dict.fromkeys(fits, nonsense))
     study.optimize(objective, n_trials=1)
-    assert points(study) == points(made(41))
+    assert points(study) == points(made(16))
 
 
 def test_a_study_of_before_the_model_goes_on_without_one() -> None:
@@ -204,10 +204,11 @@ def test_a_study_of_before_the_model_goes_on_without_one() -> None:
 
 def test_one_sampler_for_many_studies() -> None:
     sampler = SaltusSampler(seed=1, search_space=SPACE)
-    for _ in range(20):
+    alone = points(made(15))
+    for _ in range(5):
         study = optuna.create_study(sampler=sampler)
         study.optimize(objective, n_trials=15)
-        assert points(study) == points(made(15))
+        assert points(study) == alone
     assert len(sampler._views) <= 2  # of studies that are gone nothing is kept
 
 
@@ -217,29 +218,29 @@ def test_a_space_that_is_not_the_objectives_is_an_error() -> None:
 
 
 def test_copies_of_trials_under_other_numbers_are_points_and_no_more() -> None:
-    source = made(60)
+    source = made(30)
     study = optuna.create_study(sampler=SaltusSampler(seed=1, search_space=SPACE))
     study.add_trials(source.trials[10:])
-    study.optimize(objective, n_trials=60)
+    study.optimize(objective, n_trials=30)
     assert study.best_value <= source.best_value
-    assert next(iter(chain(study))) == 50
+    assert next(iter(chain(study))) == 20
 
 
 def test_a_pickled_sampler_goes_on() -> None:
-    study = made(40)
+    study = made(20)
     study.sampler = pickle.loads(pickle.dumps(study.sampler))
-    study.optimize(objective, n_trials=40)
-    assert points(study) == points(made(80))
+    study.optimize(objective, n_trials=20)
+    assert points(study) == points(made(40))
 
 
 def test_without_a_space_the_first_trial_is_the_start() -> None:
-    study = made(30, search_space=None)
+    study = made(80, search_space=None)
     first = study.trials[0].params
     assert (first["x"], first["y"], first["k"]) == (0.0, pytest.approx(0.1), 10)
-    study = made(30, search_space=None, x0={"x": 2.0, "k": 3})
+    assert study.best_value < 1e-3
+    study = made(1, search_space=None, x0={"x": 2.0, "k": 3})
     assert study.trials[0].params["x"] == 2.0
     assert study.trials[0].params["k"] == 3
-    assert made(150, search_space=None).best_value < 1e-4
 
 
 def test_without_a_space_it_is_the_same_search_after_the_first_trial() -> None:
@@ -281,7 +282,7 @@ class TestOutcomes:
             return cost(p)
 
         study = optuna.create_study(sampler=SaltusSampler(seed=1, search_space=SPACE))
-        study.optimize(fails, n_trials=150, catch=(RuntimeError,))
+        study.optimize(fails, n_trials=80, catch=(RuntimeError,))
         states = [t.state for t in study.trials]
         assert TrialState.FAIL in states
         assert study.best_value < 1e-3
@@ -301,14 +302,14 @@ class TestOutcomes:
         assert all(math.isnan(view_of(study).ended_as(t).outcome.value) for t in study.trials)
 
     def test_nan_is_infeasible(self) -> None:
-        study = made(200, lambda trial: math.nan if (p := suggest(trial))["x"] > 1.5 else cost(p))
+        study = made(80, lambda trial: math.nan if (p := suggest(trial))["x"] > 1.5 else cost(p))
         assert study.best_value < 1e-3
 
     def test_constraints(self) -> None:
         def constraints(trial: FrozenTrial) -> list[float]:
             return [trial.params["k"] - 4.0]
 
-        study = made(300, constraints_func=constraints)
+        study = made(60, constraints_func=constraints)
         kept = [t for t in study.trials if t.params["k"] <= 4]
         assert min(cost(t.params) for t in kept) == pytest.approx(0.3 * 9, abs=1e-2)
         assert study.trials[0].system_attrs["constraints"] == [study.trials[0].params["k"] - 4.0]
@@ -320,7 +321,7 @@ class TestOutcomes:
             trial.set_constraint("k", p["k"] - 4.0)
             return cost(p)
 
-        study = made(300, constrained)
+        study = made(60, constrained)
         assert study.best_value == pytest.approx(0.3 * 9, abs=1e-2)
 
     def test_constraints_must_be_numbers(self) -> None:
@@ -371,7 +372,7 @@ class TestChosenByTheUser:
         study = made()
         rng = np.random.default_rng(1)
         running: list[tuple[optuna.Trial, float]] = []
-        for _ in range(300):
+        for _ in range(120):
             while len(running) < 6:
                 trial = study.ask(SPACE)
                 running.append((trial, cost(trial.params)))
@@ -380,11 +381,11 @@ class TestChosenByTheUser:
 
     def test_many_threads(self) -> None:
         study = made()
-        study.optimize(objective, n_trials=200, n_jobs=4)
-        assert len(study.trials) == 200
+        study.optimize(objective, n_trials=100, n_jobs=4)
+        assert len(study.trials) == 100
         assert study.best_value < 1e-2
         places = [tuple(t.system_attrs["saltus"].split(",")[1:3]) for t in study.trials]
-        assert len(set(places)) > 180  # a second attempt is rare
+        assert len(set(places)) > 90  # a second attempt is rare
 
 
 class TestDynamicSpaces:
@@ -420,7 +421,7 @@ class TestDynamicSpaces:
         space = SPACE | {"kind": CategoricalDistribution(["p", "q", "r", "s"])}
         study = optuna.create_study(sampler=SaltusSampler(seed=1, search_space=space))
         with warnings_of_the_sampler() as messages:
-            study.optimize(lambda t: cost(p := suggest(t, space)) + "rpsq".index(p["kind"]), n_trials=250)
+            study.optimize(lambda t: cost(p := suggest(t, space)) + "rpsq".index(p["kind"]), n_trials=120)
         assert study.best_params["kind"] == "r"
         assert len(messages) == 1
         assert messages[0].startswith("The choices of 'kind'")
@@ -436,7 +437,7 @@ class TestDynamicSpaces:
 
         pruner = optuna.pruners.HyperbandPruner(min_resource=1, max_resource=9)
         study = optuna.create_study(sampler=SaltusSampler(seed=1, search_space=SPACE), pruner=pruner)
-        study.optimize(reports, n_trials=200)
+        study.optimize(reports, n_trials=100)
         assert study.best_value < 1
 
 
@@ -465,7 +466,7 @@ class TestManyProcesses:
         sampler = SaltusSampler(search_space=SPACE, **options)
         return optuna.load_study(storage=storage, study_name="s", sampler=sampler)
 
-    @pytest.mark.parametrize(("strategy", "steps"), [("saltus", 160), ("saltus-es", 400)])
+    @pytest.mark.parametrize(("strategy", "steps"), [("saltus", 80), ("saltus-es", 300)])
     def test_all_come_to_the_same_state(self, strategy: str, steps: int) -> None:
         storage = Late()
         studies = self.together(storage, 4, strategy=strategy)
@@ -533,13 +534,13 @@ class TestManyProcesses:
 
     def test_one_that_dies_delays_nobody(self) -> None:
         studies = self.together(InMemoryStorage(), 2)
-        for i in range(250):
+        for i in range(80):
             if i % 5 == 0:
                 suggest(studies[1].ask())  # and is never heard of again
             studies[0].optimize(objective, n_trials=1)
         assert studies[0].best_value < 1e-3
 
-    @pytest.mark.parametrize(("strategy", "steps"), [("saltus", 100), ("saltus-es", 400)])
+    @pytest.mark.parametrize(("strategy", "steps"), [("saltus", 50), ("saltus-es", 300)])
     def test_of_two_attempts_at_a_point_the_first_counts_for_all(self, strategy: str, steps: int) -> None:
         """A noisy objective: which of them is told first must not matter to who reads the study."""
         storage = InMemoryStorage()
@@ -562,7 +563,7 @@ class TestManyProcesses:
         (study,) = self.together(InMemoryStorage(), 1)
         late = study.ask()
         value = cost(suggest(late))
-        study.optimize(objective, n_trials=150)
+        study.optimize(objective, n_trials=60)
         study.tell(late, value)
         study.optimize(objective, n_trials=20)
         assert 0 in told(study)
@@ -597,8 +598,8 @@ class TestManyProcesses:
         study._storage.set_trial_system_attr(trial._trial_id, "saltus", junk)
         study.tell(trial, 1.0)
         study.sampler = SaltusSampler(search_space=SPACE)
-        study.optimize(objective, n_trials=30)
-        assert len(study.trials) == 41
+        study.optimize(objective, n_trials=9)
+        assert len(study.trials) == 20
 
 
 def test_more_than_one_objective_is_refused() -> None:

@@ -196,6 +196,16 @@ def test_free_workers_get_points_of_their_own() -> None:
     assert optimizer.best.value < 2.1
 
 
+def test_free_workers_get_a_point_also_where_the_first_points_are_all_the_same() -> None:
+    player = Player(Space([Bool()]), bowl)
+    run = ModelRun(player.domain, player.encoding.m + 9.0)  # far from where the other value begins
+    run.draw(player.rng)
+    first = run.propose().plateaus
+    extra = run.extra(0, player.rng)
+    assert extra is not None
+    assert extra.plateaus.tolist() == first.tolist() == [[1.0]]
+
+
 def test_the_order_of_telling_does_not_matter() -> None:
     runs = []
     for backwards in (False, True):
@@ -320,5 +330,6 @@ def test_designs_take_few_evaluations(make: Callable[[], Problem]) -> None:
     """Where integers decide, and the continuous variables have to follow along active constraints."""
     problem = make()
     target = 1.001 * problem.best
-    runs = (minimize(problem.fun, problem.space, seed=seed, budget=150, target=target) for seed in range(4))
+    seeds = (2, 0, 1, 3)  # the first that gets there is enough
+    runs = (minimize(problem.fun, problem.space, seed=seed, budget=150, target=target) for seed in seeds)
     assert any(result.stop is Stop.TARGET for result in runs)

@@ -55,7 +55,7 @@ def test_all_spaces(name: str, strategy: str) -> None:
 
 @pytest.mark.parametrize(
     ("strategy", "seed", "budget"),
-    [("saltus", 0, 300), ("saltus", 1, 300), *(("saltus-es", seed, 3000) for seed in range(3))],
+    [("saltus", 0, 90), ("saltus", 1, 90), *(("saltus-es", seed, 3000) for seed in range(3))],
 )
 def test_constraints_and_infeasible_regions(strategy: str, seed: int, budget: int) -> None:
     """The optimum lies on a constraint, next to a region without values."""
@@ -88,7 +88,7 @@ def test_the_search_goes_on_where_everything_fails_at_first() -> None:
 def test_a_batch_is_whole_and_the_order_of_telling_does_not_matter(strategy: str) -> None:
     def final(order: int) -> dict[str, Any]:
         optimizer = Optimizer(ALL_KINDS, seed=4, strategy=strategy, batch=3)
-        for _ in range(200 if strategy == "saltus-es" else 70):
+        for _ in range(200 if strategy == "saltus-es" else 30):
             candidates = optimizer.ask()
             assert optimizer.ask() == []
             for c in candidates[::order]:
@@ -107,9 +107,9 @@ def test_values_of_any_size(scale: float, offset: float) -> None:
         return scale * value, [scale * (p["x"] - 3)]
 
     space = Space({"x": Float(-5, 5), "y": Float(-5, 5), "k": Int(0, 20)})
-    result = minimize(fun, space, seed=1, budget=300)
+    result = minimize(fun, space, seed=1, budget=100)
     assert result.params["k"] == 7
-    assert result.fun == pytest.approx(scale * offset, abs=1e-4 * scale)
+    assert result.fun == pytest.approx(scale * offset, abs=1e-3 * scale)
 
 
 def random_space(rng: np.random.Generator) -> Space:
@@ -138,7 +138,7 @@ LANDSCAPES: list[Callable[[FloatArray, np.random.Generator], tuple[float, float]
 ]
 
 
-@pytest.mark.parametrize(("strategy", "seeds", "evaluations"), [("saltus", 1, 150), ("saltus-es", 6, 800)])
+@pytest.mark.parametrize(("strategy", "seeds", "evaluations"), [("saltus", 1, 80), ("saltus-es", 6, 800)])
 @pytest.mark.parametrize("landscape", range(len(LANDSCAPES)))
 def test_no_problem_breaks_the_search(landscape: int, strategy: str, seeds: int, evaluations: int) -> None:
     """Kinks, steps, holes, constraints, noise, nothing at all and numbers without end, over any space."""

@@ -32,9 +32,9 @@ from .studies import DISCRETE, distance, essence, made
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A record of 120 evaluations, in one file."""
+    """A record of 60 evaluations, in one file."""
     path = tmp_path_factory.mktemp("finished") / "study.db"
-    Study.create(path, SPACE, seed=1).optimize(constrained, budget=120)
+    Study.create(path, SPACE, seed=1).optimize(constrained, budget=60)
     db = sqlite3.connect(path)
     db.execute("PRAGMA journal_mode = DELETE")
     db.close()
@@ -50,7 +50,7 @@ def everything(path: Path) -> Any:
     return rows, json.dumps(Optimizer.restore(state, study.space).state()), study.space, study.head
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.data())
 def test_damage_is_noticed_or_harmless(finished: Path, tmp_path: Path, data: st.DataObject) -> None:
     """Never a traceback, never a silent wrong value: a damaged file gives an error, or what it held."""
@@ -252,10 +252,10 @@ def forbid_writing(db: sqlite3.Connection) -> None:
 def test_a_write_that_fails_leaves_the_record_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strike: Any, words: str
 ) -> None:
-    whole = Study.create(tmp_path / "whole.db", SPACE, seed=4)
+    whole = Study.create(tmp_path / "whole.db", SPACE, seed=4, strategy="saltus-es")
     whole.optimize(constrained, budget=100)
     path = tmp_path / "study.db"
-    Study.create(path, SPACE, seed=4)
+    Study.create(path, SPACE, seed=4, strategy="saltus-es")
     rng = random.Random(1)
     struck = 0
     for _ in range(12):
@@ -274,7 +274,7 @@ def test_a_write_that_fails_leaves_the_record_whole(
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     """The limit is the operating system's: a real failure of a real write, in a process of its own."""
     path = tmp_path / "study.db"
-    Study.create(path, SPACE, seed=4)
+    Study.create(path, SPACE, seed=4, strategy="saltus-es")
     program = (
         "import sys; from saltus import Study, StudyError; from tests.objectives import constrained\n"
         "try: Study.open(sys.argv[1]).optimize(constrained, budget=400)\n"
@@ -292,7 +292,7 @@ def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     assert "what was recorded before is safe" in done.stdout
     count = Study.open(path).summary().evaluations
     assert 0 < count < 400
-    whole = Study.create(tmp_path / "whole.db", SPACE, seed=4)
+    whole = Study.create(tmp_path / "whole.db", SPACE, seed=4, strategy="saltus-es")
     whole.optimize(constrained, budget=400)
     Study.open(path).optimize(constrained, budget=400)
     assert essence(Study.open(path)) == essence(whole)

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray
-from .kernel import Kernel, Space, covariance, differentiable, room
-from .posterior import OTHERS, factorised, first_parameters, kernel_of, noise_of, prior
+from .kernel import Kernel, covariance, differentiable
+from .posterior import OTHERS, first_parameters, kernel_of, likeliest, noise_of
 from .process import FIRST_ITERATIONS, ITERATIONS, LEAST_VARIANCE, enlarged, inverted, predicted
+from .warp import Seen
 
-_IMPOSSIBLE = 1e10
 _LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -31,6 +31,20 @@ class Signed(NamedTuple):
 
     sign: FloatArray
     multiples: FloatArray
+
+    def seen(self, s: float) -> Seen:
+        """The warped values."""
+        (n, m), shifted = self.sign.shape, self.multiples + s
+        z, size = warped(self, s)
+        t_by_s = -self.sign * self.multiples / shifted
+        size_by_s = (z * t_by_s).mean(axis=0)
+        z_by_s = (t_by_s - z * size_by_s) / size
+
+        def by_s(weights: FloatArray) -> float:
+            grown = (s / shifted).sum() / m + n * (size_by_s / size).mean()
+            return float(np.vdot(weights, z_by_s) / m + grown)
+
+        return Seen(z, float(np.log(shifted).sum()) / m + n * float(np.log(size).mean()), by_s)
 
 
 class LimitSlopes(NamedTuple):
@@ -121,35 +135,6 @@ def warped(values: Signed, s: float) -> tuple[FloatArray, FloatArray]:
     return np.asarray(t / size), size
 
 
-def negative_log_posterior(
-    theta: FloatArray, x: FloatArray, values: Signed, space: Space | None = None
-) -> tuple[float, FloatArray]:
-    """Of parameters, up to a constant, and its gradient; the mean over the constraints."""
-    (n, D), m = x.shape, values.sign.shape[1]
-    space = space or room(n, n)
-    root = factorised(theta, x, space)
-    if root is None:
-        return _IMPOSSIBLE, np.zeros_like(theta)
-
-    s = math.exp(theta[-1])
-    z, size = warped(values, s)
-    weights = space.inverse @ z
-    value = 0.5 * float(np.vdot(z, weights)) / m + root.half_log_determinant
-    value += float(np.log(values.multiples + s).sum()) / m + n * float(np.log(size).mean())
-
-    gradient = np.empty_like(theta)
-    gradient[:-1] = root.gradient(weights)
-    by_s = -values.sign * values.multiples / (values.multiples + s)  # of t, by log s
-    size_by_s = (z * by_s).mean(axis=0)
-    z_by_s = (by_s - z * size_by_s) / size
-    gradient[-1] = float(np.vdot(weights, z_by_s)) / m
-    gradient[-1] += float((s / (values.multiples + s)).sum()) / m + n * float((size_by_s / size).mean())
-
-    about = prior(D)
-    off = (theta - about.mean) / about.sd
-    return value + 0.5 * float(off @ off), gradient + off / about.sd
-
-
 def fit_limits(
     x: FloatArray, g: FloatArray, theta: FloatArray | None = None, iterations: int | None = None
 ) -> FloatArray:
@@ -161,24 +146,12 @@ def fit_limits(
         theta: where to begin.
         iterations: of L-BFGS, at most.
     """
-    from scipy.optimize import minimize
-
     begin = first_parameters(x.shape[1]) if theta is None else theta
     if len(x) < 2 or not g.any():
         return begin
     if iterations is None:
         iterations = FIRST_ITERATIONS if theta is None else ITERATIONS
-    about = prior(x.shape[1])
-    found = minimize(
-        negative_log_posterior,
-        np.clip(begin, about.low, about.high),
-        (x, signed(g), room(len(x), len(x))),
-        method="L-BFGS-B",
-        jac=True,
-        bounds=list(zip(about.low, about.high, strict=True)),
-        options={"maxiter": iterations},
-    )
-    return np.asarray(found.x)
+    return likeliest(begin, x, signed(g), iterations)
 
 
 def condition_limits(theta: FloatArray, x: FloatArray, g: FloatArray) -> Limits:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from .kernel import Kernel, Space, differentiable, room
-from .warp import Gaps, logarithms
+from .warp import Values
 
 OTHERS = 4  # parameters besides the length scales, ...
 QUADRATIC, WARP = -3, -1  # ... and where two of them are
@@ -107,37 +107,30 @@ def factorised(theta: FloatArray, x: FloatArray, space: Space) -> Factorised | N
 
 
 def negative_log_posterior(
-    theta: FloatArray, x: FloatArray, known: Gaps, space: Space | None = None
+    theta: FloatArray, x: FloatArray, known: Values, space: Space | None = None
 ) -> tuple[float, FloatArray]:
-    """Of parameters, up to a constant, and its gradient; `space` is memory that may be used."""
+    """Of parameters, up to a constant, and its gradient; of several kinds of values, the mean over them.
+
+    `space` is memory that may be used.
+    """
     n, D = x.shape
     space = space or room(n, n)
     root = factorised(theta, x, space)
     if root is None:
         return _IMPOSSIBLE, np.zeros_like(theta)
 
-    s = math.exp(theta[-1])
-    t = logarithms(known.multiples, s)
-    sd = float(t.std())
-    z = (t - t.mean()) / sd
+    z, shrinkage, by_s = known.seen(math.exp(theta[-1]))
     weights = space.inverse @ z
-    value = 0.5 * float(z @ weights) + root.half_log_determinant
-    value += float(np.log(known.multiples + s).sum()) + n * math.log(sd)
-
-    gradient = np.empty_like(theta)
-    gradient[:-1] = root.gradient(weights[:, None])
-    by_s = -known.multiples / (known.multiples + s)  # of t, by log s
-    sd_by_s = float(z @ by_s) / n
-    z_by_s = (by_s - by_s.mean() - z * sd_by_s) / sd
-    gradient[-1] = float(weights @ z_by_s) + float((s / (known.multiples + s)).sum()) + n * sd_by_s / sd
-
+    columns = weights.reshape(n, -1)
+    value = 0.5 * float(np.vdot(z, weights)) / columns.shape[1] + root.half_log_determinant + shrinkage
+    gradient = np.append(root.gradient(columns), by_s(weights))
     about = prior(D)
     off = (theta - about.mean) / about.sd
     return value + 0.5 * float(off @ off), gradient + off / about.sd
 
 
 def likeliest(
-    theta: FloatArray, x: FloatArray, known: Gaps, iterations: int, held: Mapping[int, float] | None = None
+    theta: FloatArray, x: FloatArray, known: Values, iterations: int, held: Mapping[int, float] | None = None
 ) -> FloatArray:
     """The parameters that L-BFGS gets to from these; some may be held at a value."""
     from scipy.optimize import minimize

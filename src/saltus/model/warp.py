@@ -7,7 +7,8 @@ parameters of the model. Nothing depends on the unit of the values or on what is
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,6 +16,21 @@ from .._typing import FloatArray
 
 _EPS = float(np.finfo(np.float64).eps)
 _LARGEST = float(np.finfo(np.float64).max)
+
+
+class Seen(NamedTuple):
+    """Values as the model sees them with one s, and how likely that makes them."""
+
+    z: FloatArray  # of several kinds of values, each a column
+    shrinkage: float  # the logarithm of how much closer than the values they are; the mean over the kinds
+    by_s: Callable[[FloatArray], float]  # of half of z' K^-1 z and the shrinkage, by log s; from K^-1 z
+
+
+class Values(Protocol):
+    """What can be seen with any s."""
+
+    def seen(self, s: float) -> Seen:
+        """With this one."""
 
 
 class Gaps(NamedTuple):
@@ -28,6 +44,20 @@ class Gaps(NamedTuple):
     def flat(self) -> bool:
         """Whether all values are equal, as far as numbers can tell."""
         return not self.multiples.any()
+
+    def seen(self, s: float) -> Seen:
+        """The warped values; not all are equal."""
+        t, n, shifted = logarithms(self.multiples, s), len(self.multiples), self.multiples + s
+        sd = float(t.std())
+        z = (t - t.mean()) / sd
+        t_by_s = -self.multiples / shifted
+        sd_by_s = float(z @ t_by_s) / n
+        z_by_s = (t_by_s - t_by_s.mean() - z * sd_by_s) / sd
+
+        def by_s(weights: FloatArray) -> float:
+            return float(weights @ z_by_s) + float((s / shifted).sum()) + n * sd_by_s / sd
+
+        return Seen(z, float(np.log(shifted).sum()) + n * math.log(sd), by_s)
 
 
 class Warp(NamedTuple):

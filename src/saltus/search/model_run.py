@@ -252,7 +252,7 @@ class ModelRun(Phase):
         """One more point, if all that is under way turns out as predicted."""
         while len(self.extras) <= k:
             if self.count == 0:
-                point = self._design(rng)[1]
+                point = self._design(rng)[:2][-1]  # not the mean, if there is any other
             else:
                 point = self._next(self._centre(), self.turn + len(self.extras), rng, extra=True)
             self.extras.append(point[None])
