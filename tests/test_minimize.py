@@ -441,10 +441,9 @@ def test_budget_is_kept_to_the_evaluation_without_waiting() -> None:
 
 
 def test_one_worker_gives_the_result_of_minimize() -> None:
-    for fun in (bowl, constrained):
-        here, there = (
-            minimize(fun, SPACE, budget=60, seed=2, target=1e-6, asynchronous=a) for a in (False, True)
-        )
+    for fun, strategy, budget in ((bowl, "saltus", 60), (constrained, "saltus-es", 400)):
+        how: dict[str, Any] = {"strategy": strategy, "budget": budget, "seed": 2, "target": 1e-6}
+        here, there = (minimize(fun, SPACE, asynchronous=a, **how) for a in (False, True))
         assert (here.params, here.fun, here.nfev, here.nit) == (
             there.params,
             there.fun,

@@ -97,7 +97,8 @@ def test_the_search_is_the_recorded_one_when_it_is_restored_in_the_middle_of_bat
 ) -> None:
     case = CASES[name]
     optimizer = Optimizer(case.space, strategy=strategy, seed=seed)
-    # all that a run of one strategy saves is there at once; the default goes from phase to phase
+    # one strategy has all that it saves at once; later phases are restored here without a model, and with one
+    # in tests/search/test_phase.py
     evaluations = EVALUATIONS if strategy == "saltus-es" else 100
     run: dict[int, Evaluated] = {}
     while len(run) < evaluations:

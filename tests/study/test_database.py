@@ -147,7 +147,7 @@ def test_trials_come_back_as_they_were_put(tmp_path: Path) -> None:
     ("statement", "words"),
     [
         ("DELETE FROM trials WHERE id = 50", "trial 50 is missing"),
-        ("DELETE FROM trials WHERE id > 90", "trial 91 is missing"),
+        ("DELETE FROM trials WHERE id > 40", "trial 41 is missing"),
         (
             "UPDATE trials SET value = value - 1 WHERE id = 7",
             "row 7 of the table trials has a wrong checksum",
