@@ -554,7 +554,6 @@ def test_without_its_model_it_is_saltus_es() -> None:
     ("space", "short"),
     [
         (Space([Float(-5, 5), Float(-5, 5), Int(0, 20)]), {"Newton", "Polish", "IntegerSweep"}),
-        (Space([Float(-5, 5), Float(-5, 5), Float(0, 20)]), {"Newton", "Polish"}),
         (Space([Int(0, 9), Int(0, 9), Int(0, 20)]), {"IntegerSweep"}),
     ],
 )
@@ -574,6 +573,19 @@ def test_a_short_descent_after_the_first_model_run_and_then_the_run_from_the_fir
     assert set(names[1:-1]) <= short
     assert len(names) > 2
     assert optimizer.restarts == 0
+
+
+def test_without_integers_a_valley_from_the_first_mean_follows_the_first_model_run() -> None:
+    optimizer = Optimizer(Space([Float(-5, 5), Float(-5, 5), Float(0, 20)]), seed=1)
+    names: list[str] = []
+    while optimizer.evaluations < 600:
+        candidates = optimizer.ask()
+        if not names or names[-1] != optimizer.phase:
+            names.append(optimizer.phase)
+        values = [float(np.abs(np.array(c.params) - [1.3, 4.0, 3.0]).sum()) + 1.0 for c in candidates]
+        optimizer.tell(candidates, values)
+    assert names[:2] == ["ModelRun", "Valley"]
+    assert set(names) <= {"ModelRun", "Valley", "CoordinateScan"}
 
 
 def test_where_a_short_descent_has_led_is_searched_deeply_when_local_runs_find_nothing() -> None:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from saltus._typing import FloatArray
 from saltus.space.lattice import Lattice
 from saltus.strategy import Integers, Ranking, cmaes, rank
 from saltus.strategy.leap import Leap
@@ -161,3 +162,46 @@ def test_a_direction_that_rounding_has_turned_inside_out_is_made_narrow() -> Non
     assert after.axes.max() == pytest.approx(2 * np.median(after.axes))
     assert np.linalg.eigvalsh(after.C).min() == pytest.approx(1e-8)
     assert np.isfinite(after.sd).all()
+
+
+def _started(C: FloatArray | None = None) -> tuple[cmaes.Constants, cmaes.State]:
+    c = cmaes.constants(3, 8)
+    return c, cmaes.start(c, np.zeros(3), Integers(3, Lattice([]), 0.5, Round()), 2.0, C)
+
+
+def test_it_starts_with_a_given_covariance() -> None:
+    C = np.array([[4.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 9.0]])
+    c, s = _started(C)
+    np.testing.assert_allclose(s.covariance, 4 * C)
+    np.testing.assert_allclose(s.sd, 2 * np.sqrt(C.diagonal()))
+    drawn = cmaes.sample(c, s, np.random.default_rng(1).standard_normal((20_000, 3))).x
+    np.testing.assert_allclose(np.cov(drawn.T), 4 * C, atol=1.0)
+    flat = _started(np.ones((3, 3)))[1]  # two of three axes have no length
+    assert (flat.axes > 0).all()
+
+
+def test_a_mean_that_somebody_else_has_found_is_seen_by_the_paths() -> None:
+    c, s = _started()
+    there = np.array([0.5, 0.0, 0.0])
+    near, far = cmaes.moved(c, s, there), cmaes.moved(c, s, 1e6 * there)
+    assert near.m.tolist() == there.tolist()
+    for path in ("p_sigma", "p_c"):
+        step, jump = getattr(near, path), getattr(far, path)
+        assert step[0] > 0
+        assert step[1:].tolist() == [0.0, 0.0]
+        assert jump[0] > step[0]
+        assert np.linalg.norm(jump) <= np.sqrt(3) + 2 * 3 / 5  # as of a rare draw
+    assert near.sigma == s.sigma
+    assert s.m.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_covariance_goes_part_of_the_way_to_another_one() -> None:
+    C = np.diag([4.0, 1.0, 9.0])
+    s = _started(C)[1]
+    axes = s.V * np.sqrt(s.axes)
+    shape = np.diag([1.0, 0.5, 0.1])
+    for share in (0.0, 0.3, 1.0):
+        found = cmaes.reshaped(s, shape, share)
+        np.testing.assert_allclose(found.C, (1 - share) * C + share * axes @ shape @ axes.T, atol=1e-12)
+        np.testing.assert_allclose((found.V * found.axes) @ found.V.T, found.C, atol=1e-12)
+        np.testing.assert_allclose(found.sd, 2 * np.sqrt(found.C.diagonal()))

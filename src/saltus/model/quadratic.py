@@ -26,6 +26,7 @@ class Step(NamedTuple):
 
     x: FloatArray
     gain: float
+    shape: FloatArray | None = None  # what the axes become where the quadratic is a ball
 
 
 def fewest(n: int) -> int:
@@ -196,3 +197,124 @@ def _several(t: FloatArray, rise: FloatArray) -> _Quadratics:
     hessians = np.zeros((m, n, n))
     hessians[:, i, j] = hessians[:, j, i] = coefficients[n + 1 :].T
     return _Quadratics(coefficients[0], coefficients[1 : n + 1].T, hessians)
+
+
+STIFF = 1e-7  # how much what is not isotropic about the second derivatives costs, ...
+STIFFER = 1e-4  # ... and where there are fewer points than coefficients
+FLATTEST = 1e-3  # variance along an axis of a shape
+ENOUGH = 1.8  # points, relative to the number of coefficients
+
+
+def step_along(
+    x: FloatArray, y: FloatArray, axes: FloatArray, low: FloatArray, high: FloatArray, reach: float = 1.0
+) -> Step | None:
+    """A step from the best of some points, of which a Gaussian has told along which axes they lie.
+
+    In the coordinates of these axes the second derivatives are taken for all the same, as far as the points
+    do not say otherwise: so few of them suffice, and what a covariance has learnt is not lost.
+
+    >>> at = np.array([[0.1, 0.2], [0.5, 0.3], [0.9, 0.8], [0.2, 0.7], [0.4, 0.4], [0.6, 0.9], [0.3, 0.1]])
+    >>> found = step_along(at, ((at - 0.35) ** 2).sum(axis=1), np.eye(2), np.zeros(2), np.ones(2))
+    >>> np.round(found.x, 6).tolist()
+    [0.35, 0.35]
+
+    Args:
+        x, y: points, one row each, and finite values.
+        axes: a matrix whose product with its transpose is the covariance, up to a factor.
+        low, high: bounds.
+        reach: the longest step, relative to how far the points are apart.
+    """
+    n = x.shape[1]
+    if len(y) < n + 3:
+        return None
+    best = int(y.argmin())
+    t = np.linalg.solve(axes, (x - x[best]).T).T
+    size = 1 + n + n * (n + 1) // 2
+    near = np.argsort((t * t).sum(axis=1), kind="stable")[: max(n + 3, int(ENOUGH * size))]
+    t, rise = t[near], y[near] / 2 - y[best] / 2
+    h = float(np.sqrt((t * t).sum(axis=1).max() / n))
+    top = float(rise.max())
+    if not h > 0 or not top > 8 * _EPS * float(np.abs(y[near]).max()):
+        return None
+    fitted = _stiff(t / h, rise / top)
+    end = fitted.lowest_within((low - x[best]) / h, (high - x[best]) / h, axes, reach * np.sqrt(n))
+    gain = -fitted(end) * 2 * top
+    at = np.clip(x[best] + h * (axes @ end), low, high)
+    return Step(at, gain, fitted.shape()) if gain > 4 * _EPS * abs(float(y[best])) else None
+
+
+class _Quadratic(NamedTuple):
+    """value + gradient t + t hessian t / 2."""
+
+    value: float
+    gradient: FloatArray
+    hessian: FloatArray
+
+    def __call__(self, t: FloatArray) -> float:
+        return self.value + float(self.gradient @ t + 0.5 * t @ self.hessian @ t)
+
+    def shape(self) -> FloatArray:
+        """A covariance whose contours are those of the quadratic; its longest axis has length 1."""
+        curvature, axes = np.linalg.eigh(self.hessian)
+        curvature = np.maximum(np.abs(curvature), 1e-300)
+        return np.asarray((axes * np.maximum(curvature.min() / curvature, FLATTEST)) @ axes.T)
+
+    def lowest_within(self, low: FloatArray, high: FloatArray, axes: FloatArray, reach: float) -> FloatArray:
+        """Where it is lowest, no farther away than `reach`, with axes t between bounds.
+
+        A coordinate of axes t that would leave its bounds stays on them, and the others make the best of it.
+        """
+        t = _lowest(self.gradient, self.hessian)
+        t *= min(1.0, reach / max(float(np.sqrt(t @ t)), 1e-300))
+        move, free = axes @ t, np.ones(len(t), dtype=bool)
+        inverse = None
+        while (outside := free & ((move < low) | (move > high))).any():
+            if inverse is None:
+                inverse = np.linalg.inv(axes)
+                slope, bend = inverse.T @ self.gradient, inverse.T @ self.hessian @ inverse
+            free &= ~outside
+            move = np.where(free, 0.0, np.clip(move, low, high))
+            if free.any():
+                move[free] = _lowest((slope + bend @ move)[free], bend[np.ix_(free, free)])
+            t = inverse @ move
+            shorter = min(1.0, reach / max(float(np.sqrt(t @ t)), 1e-300))
+            move, t = shorter * move, shorter * t
+        return t
+
+
+def _lowest(gradient: FloatArray, hessian: FloatArray) -> FloatArray:
+    """Where a quadratic is lowest; along a ridge, downhill."""
+    curvature, axes = np.linalg.eigh(hessian)
+    curvature = np.maximum(np.abs(curvature), 1e-6 * np.abs(curvature).max() + 1e-12)
+    return np.asarray(-axes @ ((axes.T @ gradient) / curvature))
+
+
+def _stiff(t: FloatArray, rise: FloatArray) -> _Quadratic:
+    """The quadratic through points whose second derivatives are as isotropic as they can be."""
+    n = t.shape[1]
+    i, j = np.triu_indices(n)
+    squares = t[:, i] * t[:, j] * np.where(i == j, 0.5, 1.0)
+    round_part = 0.5 * (t * t).sum(axis=1)
+    features = np.column_stack((np.ones(len(t)), t, round_part, squares))
+    weights = 1.0 / (0.05 + rise)  # what is low matters more
+    weighted = features * weights[:, None]
+    normal = weighted.T @ weighted
+    places = np.arange(n + 2, len(normal))
+    stiff = STIFF if len(t) >= len(normal) else STIFFER
+    normal[places, places] += stiff**2 * len(t)
+    found = np.asarray(_solved(normal, weighted.T @ (rise * weights)))
+    hessian = found[n + 1] * np.eye(n)
+    hessian[i, j] += found[n + 2 :]
+    hessian[j, i] = hessian[i, j]
+    return _Quadratic(float(found[0]), found[1 : n + 1], hessian)
+
+
+def _solved(normal: FloatArray, right: FloatArray) -> FloatArray:
+    """The solution of normal equations; of those that do not tell everything, the shortest."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    try:
+        factor = cho_factor(normal, check_finite=False)
+    except LinAlgError:
+        return _least_squares(normal, right)
+    return np.asarray(cho_solve(factor, right, check_finite=False))

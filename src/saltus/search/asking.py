@@ -21,11 +21,13 @@ from .. import _serialize
 from .._typing import FloatArray
 from ..model import Fitted
 from .coordinate_scan import CoordinateScan
+from .gaussian_phase import GaussianPhase
 from .integer_sweep import IntegerSweep
 from .mixed_run import MixedRun
 from .phase import Phase
 from .proposal import LONE, Domain, Late, Proposals, Results
 from .settings import ASKED
+from .valley import Valley
 
 LONGEST = 60  # evaluations for each variable: later the model knows too little of what matters
 FEWEST = 2  # evaluations besides one for each variable: before, it knows nothing
@@ -39,7 +41,9 @@ DOUBT = 2.0  # ... and by which one may be better than the best
 
 def askable(phase: Phase) -> bool:
     """Whether the model may be asked about this phase's points, now."""
-    kinds = zip(ASKED, (MixedRun, IntegerSweep, CoordinateScan), strict=True)
+    if isinstance(phase, Valley) and phase.stepping:
+        return False
+    kinds = zip(ASKED, (MixedRun | Valley, IntegerSweep, CoordinateScan), strict=True)
     asked = any(isinstance(phase, kind) for name, kind in kinds if name not in phase.domain.settings.without)
     return asked and knows_enough(phase.domain)
 
@@ -96,7 +100,7 @@ class Asking(Phase):
         missing = np.isnan(self.values)
         free = np.flatnonzero(missing & ~np.isin(np.arange(len(missing)), self.flying))
         u = self.domain.model.cube.of_points(*points)
-        generation = isinstance(self.inner, MixedRun)
+        generation = isinstance(self.inner, GaussianPhase)
         near = u.mean(axis=0)
         if not generation:
             at = self.inner.best
@@ -116,7 +120,7 @@ class Asking(Phase):
         """How many of the points with these lower bounds, sorted, are next, if so many were paid for."""
         if self.everything:
             return len(bounds)
-        if isinstance(self.inner, MixedRun):
+        if isinstance(self.inner, GaussianPhase):
             return max(1, math.ceil(MORE * paid) if paid else round(QUARTER * len(self.values)))
         least = float(model.warped(np.array([self.inner.best.value]))[0])
         return max(1, int(np.count_nonzero(bounds < least)))
@@ -168,7 +172,7 @@ class Asking(Phase):
         if not self._enough():
             return
         unknown = np.isnan(self.values)
-        if isinstance(self.inner, MixedRun):
+        if isinstance(self.inner, GaussianPhase):
             paid = self.values[~unknown]
             least = float(paid.min()) if len(paid) else -math.inf
         else:
@@ -176,14 +180,14 @@ class Asking(Phase):
         values = np.where(unknown, np.maximum(self.predicted, np.nextafter(least, math.inf)), self.values)
         # what has failed or is violated says nothing of what is in flight
         known = None
-        if self.everything and unknown.any() and isinstance(self.inner, MixedRun):
+        if self.everything and unknown.any() and isinstance(self.inner, GaussianPhase):
             known = ~unknown
         late = self._late(results, len(values) if known is None else int(known.sum()))
         batch = Results(
             *(self.inner.propose(), values, self.violations if self.violations.any() else None),
             *(known if late is not None else None, late),
         )
-        if isinstance(self.inner, MixedRun):
+        if isinstance(self.inner, GaussianPhase):
             self.domain.model.note(self._concordance())
         self.inner.observe(batch)
         self.best = self.inner.best
@@ -224,7 +228,7 @@ class Asking(Phase):
             return True
         if self.everything or not paid.any():
             return False
-        if not isinstance(self.inner, MixedRun):
+        if not isinstance(self.inner, GaussianPhase):
             return True
         return self.domain.model.agrees(self._concordance(), PAIRS, AGREEMENT)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import _serialize
 from .._typing import FloatArray
+from ..order import Key
 from .asking import Asking, askable
 from .coordinate_scan import CoordinateScan
 from .integer_evolution import IntegerEvolution, roomy
@@ -26,6 +27,7 @@ from .polish import Polish
 from .proposal import Domain, Evaluated, Proposals, Results
 from .schedule import Descent, coarse, usual_covariance
 from .stopping import Stop
+from .valley import Valley, from_a_mean, only_valleys
 
 GLOBAL_SHARE = 0.4  # evaluations of global runs, relative to local ones ...
 PER_FAILURE = 0.1  # ... and how much more for each local run that has failed since the last success
@@ -41,6 +43,7 @@ MOST_VARIABLES = 50  # of a model
 LIMITED = 200  # evaluations for each variable up to which there are further model runs, with constraints
 
 # runs: global with the default population, global with a larger one, local, evolutions
+First = ModelRun | MixedRun | IntegerEvolution | CoordinateScan | Newton | Polish | Valley
 KINDS = ("small", "large", "local", "evolution")
 
 
@@ -65,15 +68,15 @@ class Saltus:
         without = domain.settings.without
         self.opened = domain.surrogate is None or "model" in without or domain.N > MOST_VARIABLES
         self._asks = domain.surrogate is not None and "asking" not in without
-        self._begin(MixedRun(domain, m, 1.0) if self.opened else ModelRun(domain, m))
+        self._begin(self._from(m) if self.opened else ModelRun(domain, m))
 
     def _begin(
         self,
-        first: ModelRun | MixedRun | IntegerEvolution | CoordinateScan | Newton | Polish,
+        first: First,
         covariance: FloatArray | None = None,
     ) -> None:
         # where it begins at the incumbent to search deeply, anything is worth it
-        deepens = isinstance(first, Newton | Polish)
+        deepens = isinstance(first, Newton | Polish | Valley) and covariance is not None
         goal = None if self.incumbent is None or deepens else self.incumbent.key
         self.descent = Descent(self.domain, first, goal, covariance)
         self.phases += 1
@@ -110,7 +113,7 @@ class Saltus:
             self._begin(ModelRun(domain, self._anywhere(rng)))
             return
         self.opened, self.kind = True, "small"
-        self._begin(MixedRun(self.domain, self.m, 1.0))
+        self._begin(self._from(self.m))
 
     def inject(self, point: Evaluated) -> None:
         """A result that no phase can learn from; it may still become the incumbent."""
@@ -159,6 +162,8 @@ class Saltus:
             self._begin(coarse(self.domain, incumbent, usual), usual)
             return
         covariance, scans = self.descent.covariance, "scan" not in self.domain.settings.without
+        if only_valleys(self.domain):
+            covariance = usual_covariance(self.domain)
         if scans and covariance is not None and rng.random() < SCAN_SHARE:
             self._begin(CoordinateScan(self.domain, incumbent, rng), covariance)
         else:
@@ -179,21 +184,29 @@ class Saltus:
         share = GLOBAL_SHARE * (1 + PER_FAILURE * self.failures)
         return self.spent["small"] + self.spent["large"] <= share * self.spent["local"]
 
-    def _global(self, rng: np.random.Generator) -> MixedRun:
+    def _global(self, rng: np.random.Generator) -> MixedRun | Valley:
         """A run from anywhere, with the default population or a larger one, whichever has had less."""
-        domain, m = self.domain, self._anywhere(rng)
+        m = self._anywhere(rng)
         if self.spent["small"] < self.spent["large"]:
             self.kind = "small"
         else:
             self.kind = "large"
             self.large *= 2
-        return MixedRun(domain, m, 1.0, population=self.population)
+        return self._from(m, None if self.incumbent is None else self.incumbent.key, self.population)
+
+    def _from(
+        self, m: FloatArray, goal: Key | None = None, population: int | None = None
+    ) -> MixedRun | Valley:
+        """A run from N(m, I)."""
+        if only_valleys(self.domain):
+            return Valley(self.domain, from_a_mean(self.domain, m), np.eye(self.domain.N), goal, population)
+        return MixedRun(self.domain, m, 1.0, population=population)
 
     def _anywhere(self, rng: np.random.Generator) -> FloatArray:
         """A first mean at random."""
         return self.domain.low + self.domain.span * rng.uniform(WITHIN, 1 - WITHIN, self.domain.N)
 
-    def _local(self, incumbent: Evaluated, rng: np.random.Generator) -> MixedRun:
+    def _local(self, incumbent: Evaluated, rng: np.random.Generator) -> MixedRun | Valley:
         """A run from the incumbent with small steps, as long as it may get below it."""
         domain, n = self.domain, self.domain.n_continuous
         share, cells = (math.exp(rng.uniform(*np.log(ends))) for ends in (LOCAL_SHARES, LOCAL_CELLS))
@@ -202,6 +215,8 @@ class Saltus:
         sd[n:] = np.maximum(LOCAL_INTEGERS * sd[n:], cells * plateaus)
         m = incumbent.x.copy()
         m[n:] = domain.lattice.value(incumbent.plateaus)
+        if only_valleys(domain):
+            return Valley(domain, from_a_mean(domain, m), np.diag(sd**2), incumbent.key)
         return MixedRun(domain, m, sd, incumbent.key)
 
     @property

@@ -1,6 +1,7 @@
 """Schedule: which phase follows which, from the start of a run to the bottom of its valley.
 
     model run ----------------> coarse -> sweep
+    valley
     evolution ----------------> sweep
     mixed run -> model run ---> coarse -> sweep -> neighbours -> deep -> scan
                                 ^_________|  better: coarse again        |
@@ -10,7 +11,8 @@ With the strategy `saltus-es` there are no model runs. After the one at the very
 short one: a mixed run comes next, and may find a better valley. With constraints there is none, since such a
 model run goes on until its region is small. Where the first model run has led is searched deeply later
 (`restarts.py`), if it is still the best. The model run around the end of a mixed run comes while the model
-knows enough. The evolution is one of those runs where all variables are integers.
+knows enough. Where all variables are continuous and there is a model, runs are valleys, which go to the
+bottom by themselves. The evolution is one of those runs where all variables are integers.
 
 Coarse and deep are the continuous variables alone: by Newton steps, or by the polish, a Gaussian, where those
 fail. Only what is better than the goal (the best point of all runs before) is worth what comes after the
@@ -37,11 +39,12 @@ from .newton import Newton
 from .phase import Phase
 from .polish import Polish
 from .proposal import Domain, Evaluated
+from .valley import Valley, only_valleys
 
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
     for phase in (
-        *(ModelRun, MixedRun, IntegerEvolution, Newton, Polish),
+        *(ModelRun, MixedRun, IntegerEvolution, Newton, Polish, Valley),
         *(IntegerSweep, IntegerNeighbours, CoordinateScan),
     )
 }
@@ -55,8 +58,10 @@ def usual_covariance(domain: Domain) -> FloatArray:
     return np.diag((COARSE_SHARE * domain.span[: domain.n_continuous]) ** 2)
 
 
-def coarse(domain: Domain, point: Evaluated, covariance: FloatArray) -> Newton | Polish:
+def coarse(domain: Domain, point: Evaluated, covariance: FloatArray) -> Newton | Polish | Valley:
     """The search in the continuous variables around a point."""
+    if only_valleys(domain):
+        return Valley(domain, point, covariance)
     kind = Polish if "newton" in domain.settings.without else Newton
     return kind(domain, point, covariance)
 
@@ -67,7 +72,7 @@ class Descent:
     def __init__(
         self,
         domain: Domain,
-        first: ModelRun | MixedRun | IntegerEvolution | CoordinateScan | Newton | Polish,
+        first: ModelRun | MixedRun | IntegerEvolution | CoordinateScan | Newton | Polish | Valley,
         goal: Key | None,
         covariance: FloatArray | None = None,
     ) -> None:
@@ -102,6 +107,8 @@ class Descent:
             case ModelRun(local=local):
                 if not local and ("short descent" in self._without or self.domain.model.constrained):
                     return None  # with constraints its region is small: it was the descent
+                if not local and only_valleys(self.domain):
+                    return None  # what comes next goes to the bottom by itself
                 if not local and self.domain.n_continuous:
                     self.covariance = usual_covariance(self.domain)
                 return self._settled(point, rng)
@@ -111,6 +118,8 @@ class Descent:
                 if self.domain.n_continuous:
                     self.covariance = run.conditional()
                 return self._around(point) or self._settled(point, rng)
+            case Valley():
+                return None
             case IntegerEvolution():
                 return self._sweep(point, rng) if self._worth_it(point) else None
             case Newton(failed=True):
@@ -158,8 +167,9 @@ class Descent:
 
     def _coarse(self, point: Evaluated) -> Phase:
         self.deep = False
-        self.smooth = coarse(self.domain, point, self._conditional)
-        return self.smooth
+        found = coarse(self.domain, point, self._conditional)
+        self.smooth = None if isinstance(found, Valley) else found
+        return found
 
     def _polish(self, point: Evaluated) -> Phase:
         self.smooth = Polish(self.domain, point, self._conditional)

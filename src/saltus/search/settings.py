@@ -18,7 +18,7 @@ STRATEGIES = (*MANY_PHASES, *SINGLE)
 OPTIONAL = ("scaling", "newton", "deep", "sweep", "neighbours", "scan", "local runs", "global runs")
 ASKED = ("asking in runs", "asking in sweeps", "asking in scans")
 OF_THE_MODEL = ("quadratic kernel", "warping", "region", "quadratic steps", "short descent")
-OPTIONAL_WITH_A_MODEL = ("model", "asking", "limits", "evolution", *ASKED, *OF_THE_MODEL, *OPTIONAL)
+OPTIONAL_WITH_A_MODEL = ("model", "asking", "limits", "evolution", "valley", *ASKED, *OF_THE_MODEL, *OPTIONAL)
 
 
 class Settings(NamedTuple):

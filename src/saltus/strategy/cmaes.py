@@ -21,6 +21,7 @@ from .ranking import Ranking
 
 MIRRORED = False
 _TINY = 1e-8
+_LEAST = 1e-14  # eigenvalue of a first matrix, relative to the largest
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +112,26 @@ def constants(N: int, population: int, *, exact: bool = False) -> Constants:
     )
 
 
-def start(c: Constants, m: FloatArray, integers: Integers, sigma: float = 1.0) -> State:
-    """The first Gaussian: N(m, sigma^2 I)."""
-    sd = np.full(c.N, sigma)
+def start(
+    c: Constants, m: FloatArray, integers: Integers, sigma: float = 1.0, C: FloatArray | None = None
+) -> State:
+    """The first Gaussian: N(m, sigma^2 C), C is the identity unless it is given."""
+    V, axes = np.eye(c.N), np.ones(c.N)
+    if C is None:
+        C = np.eye(c.N)
+    else:
+        eigenvalues, V = eigh(C)
+        axes = np.maximum(eigenvalues, _LEAST * eigenvalues[-1])
+        C = (V * axes) @ V.T
+    sd = sigma * np.sqrt(C.diagonal())
     return State(
         m=m.copy(),
         integer_state=integers.start(m, sd),
         sigma=sigma,
-        C=np.eye(c.N),
+        C=C,
         sd=sd,
-        V=np.eye(c.N),
-        axes=np.ones(c.N),
+        V=V,
+        axes=axes,
         p_sigma=np.zeros(c.N),
         p_c=np.zeros(c.N),
         generation=0,
@@ -173,3 +183,33 @@ def update(c: Constants, s: State, population: Population, ranking: Ranking, int
     sd = sigma * np.sqrt(C.diagonal())
     m, integer_state = integers.correct_mean(s.integer_state, m, sd)
     return State(m, integer_state, sigma, C, sd, V, axes, p_sigma, p_c, generation, age)
+
+
+def moved(c: Constants, s: State, m: FloatArray) -> State:
+    """The Gaussian with a mean that somebody else has found, and paths that have seen the move.
+
+    As one candidate that lies there would, the move counts in the paths with the length of a rare draw at
+    most (Hansen, "Injecting external solutions into CMA-ES", 2011): so step size and covariance follow.
+    """
+    y = (m - s.m) / s.sigma
+    z = s.V.T @ y / np.sqrt(s.axes)
+    longest = math.sqrt(c.N) + 2 * c.N / (c.N + 2)
+    clip = min(1.0, longest / max(math.sqrt(z @ z), _TINY))
+    p_sigma = (1 - c.c_sigma) * s.p_sigma + math.sqrt(c.c_sigma * (2 - c.c_sigma)) * clip * (s.V @ z)
+    p_c = (1 - c.c_c) * s.p_c + math.sqrt(c.c_c * (2 - c.c_c)) * clip * y
+    return s._replace(m=m.copy(), p_sigma=p_sigma, p_c=p_c)
+
+
+def reshaped(s: State, shape: FloatArray, share: float) -> State:
+    """The Gaussian whose covariance has gone that share of the way to another one.
+
+    Args:
+        s: the Gaussian.
+        shape: the other covariance, in coordinates in which the present one is the identity.
+        share: from 0, the present one, to 1.
+    """
+    axes = s.V * np.sqrt(s.axes)
+    eigenvalues, V = eigh((1 - share) * (axes @ axes.T) + share * (axes @ shape @ axes.T))
+    eigenvalues = np.maximum(eigenvalues, _LEAST * eigenvalues[-1])
+    C = (V * eigenvalues) @ V.T
+    return s._replace(C=C, V=V, axes=eigenvalues, sd=s.sigma * np.sqrt(C.diagonal()), age=0)
