@@ -269,6 +269,19 @@ class Optimizer:
             x = np.concatenate((self._points.x, more.x))
             self._points = self._points._replace(x=x, params=self._points.params + more.params)
 
+    @_atomic
+    def correct(self, id: int, params: Params) -> None:
+        """Make what was asked under an id and not told this point, as another machine has rounded it.
+
+        >>> from saltus import Float, Space
+        >>> optimizer = Optimizer(Space({"x": Float(-5, 5)}), seed=1)
+        >>> (candidate,) = optimizer.ask(1)
+        >>> optimizer.correct(candidate.id, {"x": candidate.params["x"] + 1e-15})
+        """
+        given = self._given[id]
+        self._correct(id, self._encoding.numbers_of(params))
+        self._given[id] = Candidate(id, params, given.slot)
+
     def _correct(self, id: int, numbers: FloatArray) -> None:
         """What was asked under this id and not told is this point, whatever this machine would ask now."""
         flown, batch, encoding = self._in_flight.get(id), self._batch, self._encoding

@@ -137,14 +137,14 @@ def test_what_runs_is_seen_from_outside(tmp_path: Path) -> None:
     assert all(t.started is not None and t.worker == 0 for t in seen)
 
 
-def test_a_state_is_written_with_its_generation(tmp_path: Path) -> None:
+def test_a_short_state_is_written_with_its_generation(tmp_path: Path) -> None:
     """Whatever the moment, the state in the record fits the trials in it."""
     study = made(tmp_path)
     seen: list[tuple[int, int, Any]] = []
 
     def fun(p: dict[str, Any]) -> float:
         with closing(Database(study.path, write=False)) as record:
-            count, _, state = record.state()
+            count, state = record.state()
             seen.append((count, len(list(record.trials())), json.loads(state)["asked"]))
         return bowl(p)
 
@@ -294,7 +294,7 @@ def test_the_memory_of_a_search_comes_back_from_its_record(tmp_path: Path, direc
     study = Study.create(tmp_path / "study.db", SPACE, seed=3, direction=direction, noisy=True)
     study.optimize(fun, budget=70)
     with closing(Database(study.path, write=False)) as record:
-        state = json.loads(record.state()[2])
+        state = json.loads(record.state()[1])
         generation = state["counts"]["generation"]
         told = [t for t in record.trials() if t.generation < generation]
     assert "memory" not in state

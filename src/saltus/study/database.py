@@ -30,11 +30,13 @@ from .trial import Head, Session, Snapshot, Trial
 
 APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
 # of schema.sql; 1 was that of Saltus 0.1: constraints without names, no kind of failure; in 2 there was no
-# batch, and the strategy "saltus" was what is "saltus-es" now
-VERSION = 3
+# batch, and the strategy "saltus" was what is "saltus-es" now; in 3 the state was written with every batch
+VERSION = 4
 SYNC_INTERVAL = 0.05  # seconds
 R = TypeVar("R", Trial, Session, Snapshot)
-_COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `point`
+# of the table trials
+_COLUMNS = tuple(field.name for field in fields(Trial) if field.name != "params")
+_WITH_POINTS = "SELECT trials.*, points.* FROM trials LEFT JOIN points USING (id)"
 _ADVICE = {  # what to do about a message of SQLite; the first that fits
     "full": "the disk is full; what was recorded before is safe: make room and continue",
     "read-?only": "it cannot be written; what was recorded before is safe: make it writable and continue",
@@ -91,7 +93,8 @@ class Database:
             db.execute(f"PRAGMA user_version = {VERSION}")
             row = head.as_dict() | {"space": json.dumps(head.space.to_plain()), "noisy": int(head.noisy)}
             _insert(db, "study", (1, *row.values()))
-            _insert(db, "state", (1, 0, 0, state))
+            _insert(db, "state", (1, 0, state))
+            _insert(db, "progress", (1, 0))
 
     @staticmethod
     def is_made(path: Path) -> bool:
@@ -122,9 +125,9 @@ class Database:
     def _check_index(self) -> None:
         """Repeats are found by the index of points: one that does not fit its table is made anew."""
         with _explained(self.path):
-            (said,) = self._db.execute("PRAGMA integrity_check(trials)").fetchone()
+            (said,) = self._db.execute("PRAGMA integrity_check(points)").fetchone()
             if said != "ok":
-                self._db.execute("REINDEX trials_point")
+                self._db.execute("REINDEX points_hash")
 
     def _head(self) -> Head:
         with self._understanding("study"):
@@ -137,14 +140,13 @@ class Database:
 
     # writing
 
-    def add(self, trials: Iterable[Trial], snapshot: Snapshot | None, evaluations: int, state: str) -> None:
-        """Write a generation, or a part of it, and the state of the optimizer that asked it: all or nothing.
+    def add(self, trials: Iterable[Trial], snapshot: Snapshot | None, state: str | None) -> None:
+        """Write a generation, or a part of it, and perhaps the optimizer that asked it: all or nothing.
 
         Args:
             trials: the new ones.
             snapshot: where the search was looking, if the generation is new.
-            evaluations: how many the optimizer had been told.
-            state: the optimizer, as JSON.
+            state: the optimizer, as JSON; None: it follows from the one on record and what was told since.
         """
         self._check_still_there()
         with self._writing():
@@ -152,9 +154,12 @@ class Database:
                 *numbers, mean, sd = astuple(snapshot)
                 _insert(self._db, "generations", (*numbers, json.dumps(mean), json.dumps(sd)))
             for trial in trials:
+                _insert(self._db, "points", _point_row(trial))
                 _insert(self._db, "trials", _trial_row(trial))
             (count,) = self._db.execute("SELECT coalesce(max(id) + 1, 0) FROM trials").fetchone()
-            _insert(self._db, "state", (1, count, evaluations, state))
+            _insert(self._db, "progress", (1, count))
+            if state is not None:
+                _insert(self._db, "state", (1, count, state))
 
     def _check_still_there(self) -> None:
         """What is written to a file that was removed is lost: better to stop."""
@@ -184,30 +189,40 @@ class Database:
 
     # reading
 
-    def state(self) -> tuple[int, int, str]:
-        """How many trials and evaluations there were, and the optimizer, when it last asked."""
+    def state(self) -> tuple[int, str]:
+        """How many trials there were when the optimizer was last written, and the optimizer."""
         with self._understanding("state"):
-            trials, evaluations, optimizer = self._only_row("state")
-            return int(trials), int(evaluations), str(optimizer)
+            trials, optimizer = self._only_row("state")
+            return int(trials), str(optimizer)
+
+    def count_trials(self) -> int:
+        """How many there are."""
+        with self._understanding("progress"):
+            return int(self._only_row("progress")[0])
+
+    def count_evaluations(self) -> int:
+        """How many trials were evaluated, with success or not."""
+        return self._count("SELECT count(*) FROM trials WHERE status IN ('done', 'failed')")
 
     def trial(self, id: int) -> Trial:
         """The trial of this number as it is on record; one that is not there is a RecordError."""
-        rows = self._rows("trials", "WHERE id = ?", id)
-        if not rows:
-            raise self._damaged(f"trial {id} is missing")
-        return self._trial(rows[0])
+        for trial in self._trials("WHERE trials.id = ?", id):
+            return trial
+        raise self._damaged(f"trial {id} is missing")
 
     def find(self, params: Params) -> Trial | None:
         """The last trial with exactly these values that is no repeat itself, or None."""
         text = _json(params)
-        which = "WHERE point = ? AND repeats IS NULL ORDER BY id DESC LIMIT 1"
-        found = self._rows("trials", which, _hash(text))
-        return self._trial(found[0]) if found and found[0][2] == text else None
+        which = "WHERE hash = ? AND repeats IS NULL ORDER BY trials.id DESC LIMIT 1"
+        for trial in self._trials(which, _hash(text)):
+            return trial if _json(trial.params) == text else None
+        return None
 
     def count_points(self, failures_since: float) -> int:
         """How many different points have an outcome that holds: a value, or a failure since then."""
         holds = "status = 'done' OR (status = 'failed' AND coalesce(started, 0) >= ?)"
-        return self._count(f"SELECT count(DISTINCT point) FROM trials WHERE {holds}", failures_since)
+        both = "trials JOIN points USING (id)"
+        return self._count(f"SELECT count(DISTINCT hash) FROM {both} WHERE {holds}", failures_since)
 
     def repeats_in_a_row(self) -> int:
         """How many of the last trials repeat others."""
@@ -216,17 +231,22 @@ class Database:
 
     def trials(self) -> Iterator[Trial]:
         """All trials in the order asked, one at a time: memory does not grow with the record."""
-        with _explained(self.path):
-            expected, _, _ = self.state()
-            count = 0
-            for row in self._db.execute("SELECT * FROM trials ORDER BY id"):
-                trial = self._trial(self._checked("trials", row))
-                if trial.id != count:
-                    raise self._damaged(f"trial {count} is missing")
-                count += 1
-                yield trial
-            if count < expected:  # more may have been asked since
+        expected, count = self.count_trials(), 0
+        for trial in self._trials("ORDER BY trials.id"):
+            if trial.id != count:
                 raise self._damaged(f"trial {count} is missing")
+            count += 1
+            yield trial
+        if count < expected:  # more may have been asked since
+            raise self._damaged(f"trial {count} is missing")
+
+    def _trials(self, condition: str, *values: Any) -> Iterator[Trial]:
+        with _explained(self.path):
+            for row in self._db.execute(f"{_WITH_POINTS} {condition}", values):
+                trial, point = self._checked("trials", row[:-4]), row[-4:]
+                if point[0] is None:
+                    raise self._damaged(f"the point of trial {trial[0]} is missing")
+                yield self._trial(trial, self._checked("points", point)[1])
 
     def snapshots(self) -> Iterator[Snapshot]:
         """All generations, one at a time."""
@@ -264,9 +284,9 @@ class Database:
             raise self._damaged(f"row {row[0]!r} of the table {table} has a wrong checksum")
         return row[:-1]
 
-    def _trial(self, row: tuple[Any, ...]) -> Trial:
+    def _trial(self, row: tuple[Any, ...], params: Any) -> Trial:
         with self._understanding("trials"):
-            id, generation, params, status, value, violation, constraints, failure, *rest = row[:-1]
+            id, generation, status, value, violation, constraints, failure, *rest = row
             amounts = None
             if constraints is not None:
                 given = json.loads(constraints).items()
@@ -282,7 +302,7 @@ class Database:
         named = isinstance(params, dict) and space.names is not None and tuple(params) == space.names
         listed = isinstance(params, list) and space.names is None and len(params) == len(space)
         values = params.values() if isinstance(params, dict) else params
-        if not (named or listed) or not {type(value) for value in values} <= {int, float, bool}:
+        if not (named or listed) or not {*map(type, values)} <= {int, float, bool}:
             raise ValueError("params must be a number for each variable")
 
     def _damaged(self, what: str) -> RecordError:
@@ -346,6 +366,7 @@ def _connected(path: Path, write: bool) -> sqlite3.Connection:
             db.execute("PRAGMA journal_mode = WAL" if write else "PRAGMA query_only = ON")
             db.execute("PRAGMA trusted_schema = OFF")  # nothing in the file's schema is executed
             db.execute("PRAGMA cell_size_check = ON")
+            db.execute("PRAGMA secure_delete = OFF")  # a state that is replaced need not be overwritten first
         except BaseException:
             db.close()
             raise
@@ -374,12 +395,16 @@ def _checksum(values: Sequence[Any]) -> int:
 
 def _trial_row(trial: Trial) -> tuple[Any, ...]:
     row = {name: getattr(trial, name) for name in _COLUMNS}
-    row["params"] = text = _json(trial.params)
     if trial.constraints is not None:
         row["constraints"] = _json({name: _written(c) for name, c in trial.constraints.items()})
     if trial.failure is not None:
         row["failure"] = trial.failure.name
-    return (*row.values(), _hash(text))
+    return tuple(row.values())
+
+
+def _point_row(trial: Trial) -> tuple[Any, ...]:
+    text = _json(trial.params)
+    return trial.id, text, _hash(text)
 
 
 def _json(value: Any) -> str:

@@ -37,6 +37,9 @@ FAILURES_AT_FIRST = 20
 FAILURES_LATER = 100
 # Candidates in a row that were all known, for each dimension: nothing new is to be expected then.
 REPEATS_IN_A_ROW = 200
+# Characters of the optimizer's state that may be written for each trial: in up to 20 variables it is written
+# with every batch, in 1000 after some 2000 trials. What was told since is told again when the study goes on.
+STATE_FOR_EACH_TRIAL = 20_000
 LONGEST_STDERR = 4000
 LONGEST_STDERR_OF_SUCCESS = 1000
 LONGEST_REASON = 300
@@ -62,7 +65,9 @@ class Journal:
         self._answers = not database.head.noisy
         self._trials: dict[int, Trial] = {}  # of the generation under way
         self._first: dict[str, int] = {}  # of each point in it, the first trial
-        self._asked, evaluations, _ = database.state()
+        self._saved, state = database.state()  # how many trials there were then
+        self._size = len(state)
+        self._asked = database.count_trials()
         self._generation = optimizer.generation - 1
         for candidate in optimizer.pending:
             self._generation = optimizer.generation
@@ -70,8 +75,7 @@ class Journal:
             if trial.params != as_plain(candidate.params):
                 raise RecordError(f"{database.path}: trial {trial.id} does not fit the optimizer's state")
             self._remember(trial)
-            evaluations += trial.evaluated
-        self.evaluations = evaluations
+        self.evaluations = database.count_evaluations()
         done = any(t.status == "done" for t in self._trials.values())
         self._succeeded = done or optimizer.best is not None
         self._failures_in_a_row = 0
@@ -111,7 +115,7 @@ class Journal:
         return self._trials.get(trial.repeats) or self._database.trial(trial.repeats)
 
     def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
-        """Write down what is asked, with the optimizer that asked it; then submit what is not on record.
+        """Write down what is asked; then submit what is not on record.
 
         One job for each candidate comes back, in their order; candidates at the same point share one.
         """
@@ -128,7 +132,7 @@ class Journal:
         return jobs.values()
 
     def add(self, new: list[Candidate]) -> None:
-        """Write down new candidates, and the state of the optimizer that asked them, in one transaction."""
+        """Write down new candidates, and now and then the optimizer that asked them, in one transaction."""
         if not new:
             return
         optimizer = self._optimizer
@@ -140,14 +144,12 @@ class Journal:
             where = (tuple(np.asarray(v).tolist()) for v in (optimizer.mean, optimizer.sd))
             snapshot = Snapshot(self._generation, new[0].id, optimizer.restarts, *where)
         trials = [self._trial(candidate) for candidate in new]
-        state = json.dumps(optimizer.state(memory=False), allow_nan=False)
-        self._database.add(trials, snapshot, self.evaluations - self._known_but_pending(), state)
-        self._asked = new[-1].id + 1
-
-    def _known_but_pending(self) -> int:
-        """Evaluations that the optimizer was not told: `__init__` finds and counts them in the trials."""
-        pending = {c.id for c in self._optimizer.pending}
-        return sum(t.evaluated for t in self._trials.values() if t.id in pending)
+        asked, state = new[-1].id + 1, None
+        if self._size <= STATE_FOR_EACH_TRIAL * (asked - self._saved):
+            state = json.dumps(optimizer.state(memory=False), allow_nan=False)
+            self._saved, self._size = asked, len(state)
+        self._database.add(trials, snapshot, state)
+        self._asked = asked
 
     def _trial(self, candidate: Candidate) -> Trial:
         """The trial of a new candidate; if the point is known, it says whose outcome is its own."""

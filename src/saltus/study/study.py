@@ -37,6 +37,7 @@ from .errors import RecordError, SettingsError, StudyError
 from .interrupts import interruptible
 from .journal import Journal, remember, reset
 from .lock import is_held, locked, name_of
+from .replay import replay
 from .summary import Summary, history_rows, summarise
 from .trial import Head, Session, Snapshot, Trial
 
@@ -391,7 +392,7 @@ class Study:
     def _learnt(self) -> Learnt:
         memory = Memory(len(self.space))
         with self._reading() as database, self._readable():
-            optimizer = Optimizer.restore(json.loads(database.state()[2]), self.space)
+            optimizer = Optimizer.restore(json.loads(database.state()[1]), self.space)
             remember(memory, (t for t in database.trials() if t.evaluated), self.head.direction)
         return optimizer.learnt(memory, maximize=self.maximize)
 
@@ -428,10 +429,20 @@ class Study:
     def _optimizer(self, database: Database) -> Optimizer:
         with self._readable():
             # the state is without its memory: points are in the record already, those that are asked too
-            state, asked = json.loads(database.state()[2]), lambda id: database.trial(id).params
-            optimizer = Optimizer.restore(state, self.space, asked)
-            told = (t for t in database.trials() if t.generation < optimizer.generation)
-            remember(optimizer.memory, told, self.head.direction)
+            count, state = database.state()
+            optimizer = Optimizer.restore(json.loads(state), self.space, lambda id: database.trial(id).params)
+            trials, generation, direction = database.trials(), optimizer.generation, self.head.direction
+            later: list[Trial] = []
+
+            def before() -> Iterator[Trial]:
+                for trial in trials:
+                    if trial.generation >= generation:
+                        later.append(trial)
+                        break
+                    yield trial
+
+            remember(optimizer.memory, before(), direction)
+            replay(optimizer, [*later, *trials], count, direction)
         return optimizer
 
     @contextmanager
