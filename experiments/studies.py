@@ -113,7 +113,7 @@ def opening_time(path: Path) -> tuple[float, int]:
     tick = time.perf_counter()
     study = Study.open(path)
     with study._reading() as record:
-        optimizer = study._optimizer(record)
+        optimizer, _ = study._optimizer(record)
     return (time.perf_counter() - tick) * 1e3, optimizer.population
 
 

@@ -235,3 +235,19 @@ def test_commands_that_had_just_begun_are_ended(study: Path, tmp_path: Path) -> 
 def running(pid: int) -> bool:
     """Whether a process is more than an entry that nobody has asked for."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_another_objective_and_the_best_points_again(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", str(study), "--budget", "12"])
+    best = Study.open(study.with_suffix(".db")).best
+    assert best is not None
+    study.write_text(STUDY.replace("(k - 4)^2", "(k - 4)^2 + 100"))
+    capsys.readouterr()
+    main(["run", str(study), "--budget", "12"])
+    assert "note: the objective was command ['awk'" in capsys.readouterr().err
+    assert main(["run", str(study), "--budget", "6", "--reevaluate", "3"]) == 0
+    assert "all values are forgotten; 3 points to evaluate again" in capsys.readouterr().err
+    again = next(t for t in Study.open(study.with_suffix(".db")).trials() if t.evaluated)
+    assert again.params == best.params
+    assert again.value == pytest.approx((best.value or 0.0) + 100)
+    assert main(["run", str(study), "--reevaluate", "0"]) == 2

@@ -84,5 +84,5 @@ def test_a_record_of_saltus_0_1_is_refused(
     assert main([command, str(old), *rest]) == 3
     out = capsys.readouterr()
     assert out.out == ""
-    assert "reads records of version 3, got one of version 1" in out.err
-    assert "`saltus export` of Saltus 0.1 reads it" in out.err
+    assert "reads records of version 4, got one of version 1" in out.err
+    assert f"`saltus migrate {old} NEW.db` takes its trials over" in out.err

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import resource
 import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import closing, suppress
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -105,7 +107,7 @@ def test_a_record_of_saltus_0_1_is_refused(tmp_path: Path) -> None:
         with pytest.raises(RecordError, match="reads records of version 4, got one of version 1;") as caught:
             use(path)
         assert str(caught.value).startswith(f"{path}: Saltus {__version__} reads")
-        assert "`saltus export` of Saltus 0.1 reads it" in str(caught.value)
+        assert f"`saltus migrate {path} NEW.db` takes its trials over" in str(caught.value)
     with pytest.raises(RecordError, match="there is something already"):
         Study.create(path, SPACE)
     assert path.read_bytes()[100:] == OLD.read_bytes()[100:]
@@ -117,7 +119,7 @@ def test_a_record_of_before_the_model_is_not_continued_with_one(finished: Path, 
     shutil.copy(finished, path)
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 2")
-    with pytest.raises(RecordError, match=r"got one of version 2; an older Saltus wrote it: .*'saltus-es'"):
+    with pytest.raises(RecordError, match=r"got one of version 2; an older Saltus wrote it: `saltus migrate"):
         Study.open(path)
 
 
@@ -340,7 +342,7 @@ def forge(path: Path, table: str, column: str, value: Any) -> None:
         names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
         row = list(db.execute(f"SELECT * FROM {table} ORDER BY {names[0]} DESC LIMIT 1").fetchone())
         row[names.index(column)] = value
-        row[-1] = database._checksum(row[:-1])
+        row[-1] = database.checksum(row[:-1])
         db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * len(row))})", row)
 
 
@@ -392,3 +394,40 @@ def test_an_index_that_does_not_fit_is_made_anew(tmp_path: Path) -> None:
     known = [str(t.params) for t in study.trials() if t.evaluated]
     study.optimize(counted, budget=30)
     assert not set(known) & set(evaluated)
+
+
+@contextmanager
+def somebody_else() -> Iterator[None]:
+    """Permissions count: root may write anywhere."""
+    if os.getuid() != 0:
+        yield
+        return
+    os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+def test_a_killed_record_can_be_shown_from_a_folder_that_is_read_only(tmp_path: Path) -> None:
+    """The newest part of it is in the log, which SQLite alone cannot read there."""
+    study = made(tmp_path)
+    study.optimize(bowl, budget=5)
+    with closing(Database(study.path, write=True)) as opened, tempfile.TemporaryDirectory() as name:
+        trial = next(opened.trials())
+        opened.put([replace(trial, reason="only in the log")])
+        folder = Path(name)
+        for ending in ("", "-wal"):  # as a kill leaves them
+            shutil.copyfile(f"{study.path}{ending}", folder / f"study.db{ending}")
+        assert (folder / "study.db-wal").stat().st_size
+        folder.chmod(0o555)
+        for file in folder.iterdir():
+            file.chmod(0o444)
+        with somebody_else():
+            shown = Study.open(folder / "study.db")
+            assert next(shown.trials()).reason == "only in the log"
+            assert shown.summary().evaluations == 5
+            with pytest.raises(RecordError, match="cannot write in its folder"):
+                shown.optimize(bowl, budget=9)
+        folder.chmod(0o755)
+        assert sorted(file.name for file in folder.iterdir()) == ["study.db", "study.db-wal"]

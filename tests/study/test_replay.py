@@ -49,7 +49,7 @@ def test_a_search_goes_on_from_what_is_on_record(
     assert pieces.summary().evaluations == whole.summary().evaluations
     with pieces._reading() as one, whole._reading() as other:
         assert one.state()[0] == 0
-        states = [study._optimizer(record).state() for study, record in ((pieces, one), (whole, other))]
+        states = [study._optimizer(record)[0].state() for study, record in ((pieces, one), (whole, other))]
     assert json.dumps(states[0]) == json.dumps(states[1])
 
 
@@ -111,7 +111,7 @@ def test_points_are_those_of_the_record_whatever_the_machine(
     before = essence(study)
     perturbed(1e-12, monkeypatch)
     with study._reading() as record:
-        optimizer = study._optimizer(record)
+        optimizer, _ = study._optimizer(record)
     pending = {c.id: c.params for c in optimizer.pending}
     assert [pending[t.id] for t in asked] == [t.params for t in asked]
     assert {id: t.params for id, t in enumerate(study.trials()) if id in pending} == pending

@@ -30,6 +30,10 @@ def run(options: argparse.Namespace) -> int:
         workers = worker_count(settings.workers)
     where = evaluating(file, workers, record_of(options.study, options.db))
     study = opened_or_created(file, options.db, workers)
+    if options.reevaluate is not None:
+        with blaming("--"):
+            again = study.reevaluate(options.reevaluate)
+        say(f"all values are forgotten; {counted(len(again), 'point')} to evaluate again, the best first")
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
     say(f"{study.head.name}: {size}, record {study.path}")
     result = study.run(where, described(file), limits, workers=workers, bar=progress(budget), say=say)

@@ -18,6 +18,7 @@ _LONGEST_NAME = 40
 # what scripts are told of a study, of a trial besides its number, and of the last session
 _STUDY = (
     *("name", "direction", "strategy", "seed", "population", "batch", "best", "evaluations", "repeated"),
+    "forgotten",
     *("generations", "restarts", "failures", "last_failure", "unfinished"),
 )
 _TRIAL = (
@@ -50,6 +51,8 @@ def as_text(summary: Summary, shares: Mapping[str, Share] | None) -> str:
         rows += [("", f"{name} = {json.dumps(value)}") for name, value in _items(best.params)]
     rows += _what_matters(shares or {})
     repeated = f", and {summary.repeated} answered from the record" if summary.repeated else ""
+    if summary.forgotten:
+        repeated += f"; {counted(summary.forgotten, 'trial')} forgotten"
     generations = counted(summary.generations, "generation")
     rows.append(("evaluations", f"{summary.evaluations} in {generations}{repeated}"))
     rows.append(("restarts", str(summary.restarts)))

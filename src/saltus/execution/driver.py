@@ -187,7 +187,7 @@ class InFlight:
         except BrokenExecutor as error:
             raise WorkerError(f"the executor is broken: {error}") from error
         del self._jobs[id]
-        if self._log.heard is not None:
+        if self._log.heard is not None and not run.withheld:
             self._log.heard(self._candidates[id], run)
         self._runs[id] = run
 
@@ -264,12 +264,46 @@ class Driver:
             return Stop.INTERRUPTED
         except WorkerError as error:
             for candidate, run in flight.rest():  # nothing is lost
-                if self.on_error == "infeasible" or run.error is None:
+                if run.error is None or (self.on_error == "infeasible" and not run.withheld):
                     self._hear(candidate, run)
             error.optimizer = self.optimizer
             raise
         finally:
             self._tell()
+
+    def evaluate(
+        self, evaluator: Evaluator, candidates: list[Candidate], bar: Progress | None
+    ) -> Stop | None:
+        """Evaluate candidates that the optimizer has not asked, for the log alone.
+
+        Args:
+            evaluator: where evaluations run.
+            candidates: those which the log knows.
+            bar: told of every evaluation, or None.
+
+        A reason to stop, if not all of them could be evaluated.
+        """
+        flight = self._flight = InFlight(self.log, evaluator, time.monotonic() + self.max_seconds)
+        flight.interrupted = self.interrupted
+        possible = max(0, self.budget - self.log.evaluations)
+        left = candidates[:possible]
+        try:
+            while left:
+                again = []
+                flight.begin(left)
+                for candidate, run in flight.results(ordered=True):
+                    if run.withheld and self.log.withheld(candidate, run):
+                        again.append(candidate)
+                    if bar is not None:
+                        bar.step(self.log.evaluations, self.optimizer, self.sign)
+                    if self.log.stop is not None:
+                        flight.withdraw()
+                left, stop = again, self._reason(flight)
+                if stop is not None and (left or stop is not Stop.BUDGET):
+                    return stop
+        except KeyboardInterrupt:
+            return Stop.INTERRUPTED
+        return Stop.BUDGET if self.log.evaluations >= self.budget and len(candidates) > possible else None
 
     def _drive(
         self, flight: InFlight, callback: Callable[[], bool], bar: Progress | None, width: int | None
@@ -279,10 +313,12 @@ class Driver:
         generation = optimizer.generation
         stop = self._feed(flight, width)
         for candidate, run in flight.results(ordered=waits):
-            if run.error is not None and self.on_error == "raise":
+            kept = run.withheld and self.log.withheld(candidate, run)  # to be evaluated again
+            if run.error is not None and not kept and (self.on_error == "raise" or run.withheld):
                 self._fail(flight, candidate, run.error)
                 continue
-            self._hear(candidate, run)
+            if not kept:
+                self._hear(candidate, run)
             if waits and bar is None and not flight.idle and self._reason(flight) is None:
                 continue  # a batch is told as a whole, unless somebody looks on
             self._tell()

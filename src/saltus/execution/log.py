@@ -41,6 +41,9 @@ class Log(Protocol):
     def heard(self) -> Callable[[Candidate, Run], None] | None:
         """Called when an outcome is known, in whatever order; None: of no interest."""
 
+    def withheld(self, candidate: Candidate, run: Run) -> bool:
+        """Whether an evaluation that is not to count is done again; if not, its error is raised."""
+
     def told(self, row: HistoryRow) -> None:
         """A generation, or a part of it, was told to the optimizer."""
 
@@ -63,6 +66,10 @@ class HistoryLog:
     def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
         """Begin all of them."""
         return map(submit, candidates)
+
+    def withheld(self, candidate: Candidate, run: Run) -> bool:
+        """No: nobody would see when it makes no sense any more."""
+        return False
 
     def told(self, row: HistoryRow) -> None:
         """Keep the row: all of them together are the `History` of the result."""

@@ -20,6 +20,7 @@ from .evaluation import (
     Ended,
     EvaluationError,
     MachineError,
+    NotCountedError,
     Objective,
     described,
     evaluate,
@@ -75,6 +76,7 @@ class Sent(NamedTuple):
     @classmethod
     def of(cls, error: Exception, itself: bool = True) -> Sent:
         """Pack an exception; `itself` says whether the receiver wants more than the description."""
+        itself = itself or isinstance(error, NotCountedError)
         trace = "".join(traceback.format_exception(error)).strip()[-LONGEST_MESSAGE:]
         pickled = None
         if itself:

@@ -10,7 +10,9 @@ import json
 import math
 import os
 import re
+import shutil
 import sqlite3
+import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -65,7 +67,7 @@ class Database:
             raise RecordError(f"{path}: there is no record")
         if path.stat().st_size == 0:
             raise RecordError(f"{path}: this file is empty, not a record")
-        self._db = _connected(path, write)
+        self._db = connected(path, write)
         self._file = os.stat(path)
         try:
             with _explained(self.path):
@@ -83,7 +85,7 @@ class Database:
         if cls.is_made(path):
             other = "Study.open opens it, another name begins anew"
             raise RecordError(f"{path}: there is something already; {other}")
-        db = _connected(path, write=True)
+        db = connected(path, write=True)
         with _explained(path), closing(db), db:
             db.execute("BEGIN IMMEDIATE")
             schema = files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
@@ -101,7 +103,7 @@ class Database:
         """Whether there is something in the file: a record, or anything else that must not be lost."""
         if not path.exists() or path.stat().st_size == 0:
             return False
-        with _explained(path), closing(_connected(path, write=False)) as db:
+        with _explained(path), closing(connected(path, write=False)) as db:
             (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
             (application,) = db.execute("PRAGMA application_id").fetchone()
             return bool(tables or application)
@@ -114,10 +116,8 @@ class Database:
         if version != VERSION:
             advice = "a newer Saltus wrote it: update this one"
             if version < VERSION:
-                name = "Saltus 0.1" if version == 1 else "that one"
                 advice = (
-                    f"an older Saltus wrote it: `saltus export` of {name} reads it; a search like it begins "
-                    "with strategy 'saltus-es', as its 'saltus', which had no model, is called now"
+                    f"an older Saltus wrote it: `saltus migrate {self.path} NEW.db` takes its trials over"
                 )
             here = f"Saltus {__version__} reads records of version {VERSION}"
             raise RecordError(f"{self.path}: {here}, got one of version {version}; {advice}")
@@ -211,9 +211,9 @@ class Database:
         raise self._damaged(f"trial {id} is missing")
 
     def find(self, params: Params) -> Trial | None:
-        """The last trial with exactly these values that is no repeat itself, or None."""
+        """The last trial with exactly these values that is no repeat itself and counts, or None."""
         text = _json(params)
-        which = "WHERE hash = ? AND repeats IS NULL ORDER BY trials.id DESC LIMIT 1"
+        which = "WHERE hash = ? AND repeats IS NULL AND status != 'forgotten' ORDER BY trials.id DESC LIMIT 1"
         for trial in self._trials(which, _hash(text)):
             return trial if _json(trial.params) == text else None
         return None
@@ -223,6 +223,12 @@ class Database:
         holds = "status = 'done' OR (status = 'failed' AND coalesce(started, 0) >= ?)"
         both = "trials JOIN points USING (id)"
         return self._count(f"SELECT count(DISTINCT hash) FROM {both} WHERE {holds}", failures_since)
+
+    def names_of_constraints(self) -> list[str] | None:
+        """Those of the last trial that gave a value; None if there is none."""
+        for trial in self._trials("WHERE status = 'done' ORDER BY trials.id DESC LIMIT 1"):
+            return list(trial.constraints or ())
+        return None
 
     def repeats_in_a_row(self) -> int:
         """How many of the last trials repeat others."""
@@ -239,6 +245,10 @@ class Database:
             yield trial
         if count < expected:  # more may have been asked since
             raise self._damaged(f"trial {count} is missing")
+
+    def unfinished(self) -> list[Trial]:
+        """The trials that are asked or running."""
+        return list(self._trials("WHERE status IN ('asked', 'running') ORDER BY trials.id"))
 
     def _trials(self, condition: str, *values: Any) -> Iterator[Trial]:
         with _explained(self.path):
@@ -280,7 +290,7 @@ class Database:
 
     def _checked(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """The row without its checksum, which must be right."""
-        if _checksum(row[:-1]) != row[-1]:
+        if checksum(row[:-1]) != row[-1]:
             raise self._damaged(f"row {row[0]!r} of the table {table} has a wrong checksum")
         return row[:-1]
 
@@ -357,13 +367,32 @@ def _typed(row: R) -> R:
     return row
 
 
-def _connected(path: Path, write: bool) -> sqlite3.Connection:
+def connected(path: Path, write: bool) -> sqlite3.Connection:
     """A connection with a write-ahead log: readers and the writer do not wait for each other."""
-    with _explained(path):
-        uri = f"{path.absolute().as_uri()}?{'mode=rwc' if write else _reading_mode(path)}"
+    if write:
+        return _connection(path, "mode=rwc")
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        return _connection(path, "mode=rw")  # SQLite tidies up after itself what it needs to read
+    log, memory = (path.with_name(path.name + ending) for ending in ("-wal", "-shm"))
+    if not log.exists():
+        return _connection(path, "mode=ro&immutable=1")  # nobody else writes either
+    if memory.exists():
+        return _connection(path, "mode=ro")
+    with tempfile.TemporaryDirectory(prefix="saltus-") as folder:  # SQLite cannot read a log without `memory`
+        for file in (path, log):
+            shutil.copyfile(file, Path(folder, file.name))
+        return _connection(Path(folder, path.name), "mode=rw", shown=path)
+
+
+def _connection(path: Path, mode: str, shown: Path | None = None) -> sqlite3.Connection:
+    """Open a file; `shown` is the name by which the user knows it."""
+    with _explained(shown or path):
+        uri = f"{path.absolute().as_uri()}?{mode}"
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30.0)
         try:
-            db.execute("PRAGMA journal_mode = WAL" if write else "PRAGMA query_only = ON")
+            if shown is not None:
+                db.execute("SELECT count(*) FROM sqlite_master")  # opens the files, whose names go
+            db.execute("PRAGMA journal_mode = WAL" if mode == "mode=rwc" else "PRAGMA query_only = ON")
             db.execute("PRAGMA trusted_schema = OFF")  # nothing in the file's schema is executed
             db.execute("PRAGMA cell_size_check = ON")
             db.execute("PRAGMA secure_delete = OFF")  # a state that is replaced need not be overwritten first
@@ -373,21 +402,13 @@ def _connected(path: Path, write: bool) -> sqlite3.Connection:
         return db
 
 
-def _reading_mode(path: Path) -> str:
-    """How to look at a file: where we may write, SQLite tidies up after itself what it needs to read."""
-    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-        return "mode=rw"
-    log = path.with_name(path.name + "-wal")
-    return "mode=ro" if log.exists() else "mode=ro&immutable=1"  # then nobody else writes either
-
-
 def _insert(db: sqlite3.Connection, table: str, values: Sequence[Any]) -> None:
     """Write a row with its checksum, over one with the same key."""
-    row = (*values, _checksum(values))
+    row = (*values, checksum(values))
     db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * len(row))})", row)
 
 
-def _checksum(values: Sequence[Any]) -> int:
+def checksum(values: Sequence[Any]) -> int:
     """Of a row, as JSON."""
     plain = [v.hex() if isinstance(v, bytes) else v for v in values]
     return zlib.crc32(json.dumps(plain).encode("ascii"))

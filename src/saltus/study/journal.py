@@ -9,7 +9,7 @@ import json
 import math
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -41,6 +41,8 @@ REPEATS_IN_A_ROW = 200
 # with every batch, in 1000 after some 2000 trials. What was told since is told again when the study goes on.
 STATE_FOR_EACH_TRIAL = 20_000
 LONGEST_STDERR = 4000
+# what becomes of values on record if the objective is another now
+KEPT = "values on record are kept; `saltus run --reevaluate` (Study.reevaluate) evaluates the best ones again"
 LONGEST_STDERR_OF_SUCCESS = 1000
 LONGEST_REASON = 300
 
@@ -53,12 +55,20 @@ class Journal:
     is new.
     """
 
-    def __init__(self, database: Database, optimizer: Optimizer) -> None:
+    def __init__(
+        self,
+        database: Database,
+        optimizer: Optimizer,
+        waiting: Sequence[Candidate] | None = None,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
         """Go on where the record ends.
 
         Args:
             database: the record, open for writing.
             optimizer: the search, restored from the record; what it has pending may be evaluated already.
+            waiting: what is to be evaluated before the search begins, if it is to begin anew.
+            say: is called with a line for the user where something unusual happens.
         """
         self._database, self._optimizer = database, optimizer
         self._points = optimizer.space.count_points()
@@ -69,7 +79,7 @@ class Journal:
         self._size = len(state)
         self._asked = database.count_trials()
         self._generation = optimizer.generation - 1
-        for candidate in optimizer.pending:
+        for candidate in optimizer.pending if waiting is None else waiting:
             self._generation = optimizer.generation
             trial = database.trial(candidate.id)
             if trial.params != as_plain(candidate.params):
@@ -79,6 +89,8 @@ class Journal:
         done = any(t.status == "done" for t in self._trials.values())
         self._succeeded = done or optimizer.best is not None
         self._failures_in_a_row = 0
+        self._say = say
+        self._constraints = database.names_of_constraints()
         self._repeats_in_a_row = database.repeats_in_a_row()
         # times on record never go back, even if the clock does: they say what was before what
         times = (t for s in database.sessions() for t in (s.started, s.ended) if t is not None)
@@ -212,6 +224,21 @@ class Journal:
             self._failures_in_a_row += 1
         else:
             self._succeeded, self._failures_in_a_row = True, 0
+            self._compare(list(trial.constraints or ()))
+
+    def _compare(self, names: list[str]) -> None:
+        """Say it if the objective has other constraints than before: the best may violate them."""
+        if self._constraints is not None and sorted(names) != sorted(self._constraints):
+            before, now = (", ".join(each) or "none" for each in (self._constraints, names))
+            self._say(f"note: the constraints were {before} before and are {now} now; {KEPT}")
+            self._constraints = None  # once is enough
+
+    def withheld(self, candidate: Candidate, run: Run) -> bool:
+        """An evaluation is not to count: it is done again, unless too many in a row are like this."""
+        reason = _shortened(run.failure_reason or "no reason given")
+        self._put(replace(reset(self._trials[candidate.id]), reason=reason))
+        self._failures_in_a_row += 1
+        return True
 
     def _put(self, trial: Trial) -> None:
         self._database.put([trial])
@@ -226,7 +253,7 @@ class Journal:
 
 
 def reset(trial: Trial) -> Trial:
-    """A trial whose evaluation was ended before it gave anything."""
+    """A trial whose evaluation was ended before it gave anything, or gave nothing that counts."""
     return replace(trial, status="asked", worker=None, started=None, process=None)
 
 

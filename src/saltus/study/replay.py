@@ -42,7 +42,7 @@ def replay(optimizer: Optimizer, trials: Sequence[Trial], asked: int, direction:
             rest = rest[len(new) :]
         pending, first = optimizer.pending, trials[0].id if trials else 0
         known = [trials[candidate.id - first] for candidate in pending]
-        if pending and not all(trial.evaluated or trial.status == "repeated" for trial in known):
+        if pending and not all(trial.over for trial in known):
             if rest:
                 raise DepartedError(f"generation {generation} is not complete, and another follows")
             return

@@ -23,7 +23,7 @@ CREATE INDEX points_hash ON points (hash);
 CREATE TABLE trials (
     id INTEGER PRIMARY KEY,     -- from 0, in the order asked
     generation INTEGER NOT NULL,
-    status TEXT NOT NULL,       -- asked, running, done, failed or repeated
+    status TEXT NOT NULL,       -- asked, running, done, failed, repeated or forgotten
     value REAL,
     violation REAL NOT NULL,    -- sum of the violated constraints
     constraints TEXT,           -- JSON: an object, the value of each by its name; above 0 is violated
@@ -50,7 +50,7 @@ CREATE TABLE generations (
 CREATE TABLE state (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     trials INTEGER NOT NULL,    -- how many there were when this was written
-    optimizer TEXT NOT NULL,    -- JSON: Optimizer.state()
+    optimizer TEXT NOT NULL,    -- JSON: Optimizer.state(), or a mark that it begins anew
     checksum INTEGER NOT NULL
 );
 CREATE TABLE progress (

@@ -24,6 +24,7 @@ class Summary(Head):
         failures: how often each reason for a failure occurred, the most frequent first.
         last_failure: the most recent trial that failed.
         repeated: candidates answered from the record.
+        forgotten: trials that count no more.
         generations, restarts: how many there have been.
         unfinished: trials that are asked or running.
         sessions: the processes that ran the study, oldest first.
@@ -35,6 +36,7 @@ class Summary(Head):
     failures: dict[str, int]
     last_failure: Trial | None
     repeated: int
+    forgotten: int
     generations: int
     restarts: int
     unfinished: list[Trial]
@@ -75,6 +77,7 @@ def summarise(
         failures=dict(reasons.most_common()),
         last_failure=last.get("failed"),
         repeated=counts["repeated"],
+        forgotten=counts["forgotten"],
         generations=max((trial.generation + 1 for trial in last.values()), default=0),
         restarts=max((snapshot.restarts for snapshot in snapshots), default=0),
         unfinished=unfinished,
