@@ -749,3 +749,13 @@ def test_many_threads_lose_nothing() -> None:
         ids = [id for future in [pool.submit(work) for _ in range(4)] for id in future.result()]
     assert sorted(ids) == list(range(240))
     assert optimizer.evaluations == 240
+
+
+def test_a_violation_is_an_amount() -> None:
+    optimizer = Optimizer(SPACE, seed=1)
+    first = optimizer.ask(1)[0]
+    with pytest.raises(ValueError, match="violation must be 0 or more, the sum of what is violated, got -1"):
+        optimizer.tell(first, 1.0, violation=-1)
+    assert optimizer.pending == [first]
+    with pytest.raises(ValueError, match=r"must be one of its values, got 2\.4"):
+        optimizer.add({**first.params, "k": 2.4}, 1.0)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._checks import worker_count
+from ._checks import wants_maximum, worker_count
 from ._typing import PerVariable
 from .execution.choose import evaluating
 from .execution.driver import Callback, Driver, Limits, ObjectiveError
@@ -49,6 +49,7 @@ def minimize(
     restarts: bool = True,
     without: Collection[str] = (),
     maximize: bool = False,
+    direction: Literal["minimize", "maximize"] | None = None,
     on_error: Literal["raise", "infeasible"] = "raise",
     bounds: Any = None,
     integrality: Any = None,
@@ -68,7 +69,8 @@ def minimize(
         space: the variables; or give `bounds` (and `integrality`) as for SciPy.
         budget: evaluations at most; default 1000 for each dimension.
         target: stop at a value this good.
-        max_seconds: begin no evaluation after this time; what a worker has begun is waited for.
+        max_seconds: begin no evaluation after this time; what a worker has begun is waited for. To start
+            worker processes is part of it.
         strategy, population, margin, mean, sigma, seed: as for `Optimizer`.
         batch: how many points the model chooses at a time; default as many as there are workers, or one if
             asynchronous. It is part of what defines the search; without a model it has no meaning.
@@ -85,7 +87,7 @@ def minimize(
         progress: show a bar (needs tqdm: `pip install saltus[progress]`).
         restarts: when a run has converged, begin another, elsewhere or from the best point; if not, stop.
         without: parts of the default strategy that are left out, as for `Optimizer`.
-        maximize: look for the largest value instead.
+        maximize: look for the largest value instead; `direction="maximize"`, as in studies, says the same.
         on_error: what an exception in `fun` does: "raise" an ObjectiveError, or count the point as
             "infeasible" and go on.
         bounds: a sequence of (low, high), or `scipy.optimize.Bounds`; None or infinite where there is
@@ -100,12 +102,14 @@ def minimize(
         raise TypeError(f"callback must be callable, or None, got {callback!r}")
     if on_error not in ("raise", "infeasible"):
         raise ValueError(f"on_error must be 'raise' or 'infeasible', got {on_error!r}")
+    maximize = wants_maximum(maximize, direction)
     if (space is None) == (bounds is None):
         raise TypeError("minimize takes a space, or bounds as for SciPy: exactly one of them")
     if space is None:
         space = space_from_bounds(bounds, integrality)
     elif integrality is not None:
         raise TypeError("integrality goes with bounds; a space says which variables are integers")
+    limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds)
     count = worker_count(workers)
     if asynchronous and count > 1 and strategy == "cma-es-margin":
         raise ValueError(
@@ -125,7 +129,6 @@ def minimize(
         auto_restart=restarts,
         without=without,
     )
-    limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds)
     log = HistoryLog(optimizer)
     driver = Driver(optimizer, log, limits, maximize=maximize, on_error=on_error)
 

@@ -9,13 +9,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from saltus import Study
+from saltus import Stop, Study
 from saltus.cli import main
 from saltus.study.settings import whole_rounds
 
+from ..objectives import bowl
+from ..study.studies import made
 from .command_line import PYTHON, ROOT, STUDY, saltus, wait_for_running
 
 
@@ -251,3 +254,23 @@ def test_another_objective_and_the_best_points_again(study: Path, capsys: pytest
     assert again.params == best.params
     assert again.value == pytest.approx((best.value or 0.0) + 100)
     assert main(["run", str(study), "--reevaluate", "0"]) == 2
+
+
+def test_the_end_of_an_interrupted_run_shows_the_best(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Points that wait, with all their digits, are for those who evaluate by hand."""
+    calls: list[int] = []
+
+    def interrupted(p: dict[str, Any]) -> float:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return bowl(p)
+
+    study = made(tmp_path, strategy="saltus-es")
+    assert study.optimize(interrupted, budget=30).stop is Stop.INTERRUPTED
+    assert main(["show", str(study.path)]) == 0
+    text = capsys.readouterr().out
+    assert "waiting" in text
+    assert text.count("trial ") == 1  # the best

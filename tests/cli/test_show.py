@@ -68,6 +68,14 @@ def test_constraints_have_their_names(tmp_path: Path, capsys: pytest.CaptureFixt
     best = json.loads(capsys.readouterr().out)["best"]
     assert (best["constraints"], best["violation"]) == ({"stress": -1.0, "mass": 0.5}, 0.5)
     assert best["failure"] is None
+    assert main(["show", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "constraints: stress = -1\n" in text
+    assert "mass = 0.5  (violated)\n" in text
+    assert main(["export", str(path), "--csv"]) == 0
+    header, first = capsys.readouterr().out.splitlines()[:2]
+    assert header == "trial,generation,k,value,stress,mass,status,reason,seconds"
+    assert first.split(",")[4:6] == ["-1.0", "0.5"]
     assert main(["report", str(path)]) == 0
     page = path.with_suffix(".html").read_text()
     assert ">stress</th>" in page

@@ -42,7 +42,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.json:
         record = [] if options.db is None else ["--db", str(options.db)]
         command = shlex.join(["saltus", "report", str(options.study), *record])
-        say(f"{result.message}\n    pictures: {command}")
+        best = "none" if result.params is None else f"{result.fun:.10g}"
+        say(f"{result.message}\n    best: {best}\n    pictures: {command}")
     if result.stop is Stop.INTERRUPTED:
         return INTERRUPTED
     return TROUBLE if result.stop is Stop.FAILING or result.params is None else DONE

@@ -13,7 +13,8 @@ from ..search.stopping import Stop
 from .evaluation import Run
 from .evaluator import Job
 
-HistoryRow = tuple[float, float, float, float]  # evaluations, best value, value and size of a generation
+# evaluations, best value, value and size of a generation, restarts before it
+HistoryRow = tuple[float, float, float, float, float]
 
 
 class Log(Protocol):
@@ -22,6 +23,10 @@ class Log(Protocol):
     @property
     def evaluations(self) -> int:
         """How many count against the budget."""
+
+    @property
+    def failures(self) -> int:
+        """How many of them gave no finite value."""
 
     @property
     def stop(self) -> Stop | None:
@@ -58,6 +63,7 @@ class HistoryLog:
     begun: ClassVar[None] = None
     heard: ClassVar[None] = None
     evaluations = property(attrgetter("optimizer.evaluations"))  # all that were told
+    failures = property(attrgetter("optimizer.failures"))
 
     def knows(self, candidate: Candidate) -> bool:
         """Never: this log keeps no outcomes, so every candidate has to be evaluated."""

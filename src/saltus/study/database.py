@@ -200,9 +200,10 @@ class Database:
         with self._understanding("progress"):
             return int(self._only_row("progress")[0])
 
-    def count_evaluations(self) -> int:
-        """How many trials were evaluated, with success or not."""
-        return self._count("SELECT count(*) FROM trials WHERE status IN ('done', 'failed')")
+    def count_evaluations(self) -> tuple[int, int]:
+        """How many trials were evaluated, with success or not, and how many of them failed."""
+        failed = self._count("SELECT count(*) FROM trials WHERE status = 'failed'")
+        return failed + self._count("SELECT count(*) FROM trials WHERE status = 'done'"), failed
 
     def trial(self, id: int) -> Trial:
         """The trial of this number as it is on record; one that is not there is a RecordError."""

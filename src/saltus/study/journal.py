@@ -85,7 +85,7 @@ class Journal:
             if trial.params != as_plain(candidate.params):
                 raise RecordError(f"{database.path}: trial {trial.id} does not fit the optimizer's state")
             self._remember(trial)
-        self.evaluations = database.count_evaluations()
+        self.evaluations, self.failures = database.count_evaluations()
         done = any(t.status == "done" for t in self._trials.values())
         self._succeeded = done or optimizer.best is not None
         self._failures_in_a_row = 0
@@ -221,6 +221,7 @@ class Journal:
         self._put(trial)
         self.evaluations += 1
         if trial.status == "failed":
+            self.failures += 1
             self._failures_in_a_row += 1
         else:
             self._succeeded, self._failures_in_a_row = True, 0

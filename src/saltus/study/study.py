@@ -17,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._checks import check_attempts, check_seed, checked_count, worker_count
+from .._checks import check_attempts, check_seed, checked_count, wants_maximum, worker_count
 from .._typing import Params, PerVariable
 from .._version import __version__
 from ..execution.choose import evaluating
@@ -67,6 +67,11 @@ class Study:
         self.path = path.absolute()  # the objective may go to another folder
         self.space = self.head.space
 
+    def __repr__(self) -> str:
+        """Where it is, and what it searches."""
+        head = self.head
+        return f"<Study {head.name!r} in {str(self.path)!r}: {head.direction}, {len(self.space)} variables>"
+
     @classmethod
     def create(
         cls,
@@ -74,7 +79,8 @@ class Study:
         space: Space,
         *,
         name: str | None = None,
-        direction: Direction = "minimize",
+        direction: Direction | None = None,
+        maximize: bool = False,
         strategy: str = DEFAULT_STRATEGY,
         population: int | None = None,
         batch: int = 1,
@@ -89,7 +95,8 @@ class Study:
             path: the record, an SQLite file; by custom its name ends in `.db`.
             space: the variables.
             name: a title; default the file's name.
-            direction: "minimize" or "maximize".
+            direction: "minimize" (the default) or "maximize"; `maximize=True`, as in `minimize`, says the
+                same.
             strategy, population, batch, mean, sigma: as for `Optimizer`.
             seed: a whole number; by default one is drawn, and recorded.
             noisy: if the objective gives another value each time, evaluate points that repeat again
@@ -108,8 +115,7 @@ class Study:
             raise TypeError(f"name must be text or None, got {name!r}")
         if not isinstance(noisy, bool):
             raise TypeError(f"noisy must be True or False, got {noisy!r}")
-        if direction not in ("minimize", "maximize"):
-            raise ValueError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
+        direction = "maximize" if wants_maximum(maximize, direction) else "minimize"
         check_seed(seed)
         seed = int(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
         optimizer = Optimizer(
@@ -184,10 +190,10 @@ class Study:
         if not callable(fun):
             raise TypeError(f"fun must be callable, got {type(fun).__name__}")
         check_attempts(timeout, retries)
+        limits = Limits(default_budget(self.space) if budget is None else budget, target, max_seconds)
         count = worker_count(workers)
         where = evaluating(fun, count, executor, timeout, retries)
         name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
-        limits = Limits(default_budget(self.space) if budget is None else budget, target, max_seconds)
         bar = Progress(int(limits.budget)) if progress else None
         return self.run(where, f"python {name}", limits, workers=count, callback=callback, bar=bar, say=_warn)
 
@@ -247,7 +253,8 @@ class Study:
                     watched = stopping(callback, lambda _: driver.result(None, History()))
                     stop = driver.run(evaluator, watched, bar)
                 session.stop = stop.name
-            return driver.result(stop, History(list(history_rows(self.head.direction, database.trials()))))
+            rows = history_rows(self.head.direction, database.trials(), database.snapshots())
+            return driver.result(stop, History(list(rows)))
 
     def ask(self, count: int | None = None) -> list[Trial]:
         """The next trials to evaluate by hand: the rest of the generation, or so many.

@@ -102,14 +102,18 @@ def sign_of(direction: str) -> float:
     return order.sign(direction == "maximize")
 
 
-def history_rows(direction: str, trials: Iterable[Trial]) -> Iterator[HistoryRow]:
+def history_rows(
+    direction: str, trials: Iterable[Trial], snapshots: Iterable[Snapshot]
+) -> Iterator[HistoryRow]:
     """The rows of a `History`, one for each generation, of trials in the order asked."""
     sign = sign_of(direction)
+    restarts = {snapshot.generation: snapshot.restarts for snapshot in snapshots}
     best, evaluations = math.inf, 0
-    for _, generation in itertools.groupby(trials, key=lambda t: t.generation):
-        members = list(generation)
+    last = 0
+    for number, generation in itertools.groupby(trials, key=lambda t: t.generation):
+        members, last = list(generation), restarts.get(number, last)
         evaluations += sum(t.evaluated for t in members)
         value = min((sign * t.value for t in members if t.feasible and t.value is not None), default=math.inf)
         best = min(best, value)
         known = [sign * v if v < math.inf else math.nan for v in (best, value)]
-        yield evaluations, known[0], known[1], len(members)
+        yield evaluations, known[0], known[1], len(members), last
