@@ -36,12 +36,12 @@ class Summary(Head):
     failures: dict[str, int]
     last_failure: Trial | None
     repeated: int
-    forgotten: int
     generations: int
     restarts: int
     unfinished: list[Trial]
     sessions: list[Session]
     running: bool = False
+    forgotten: int = 0
 
 
 def summarise(
