@@ -833,7 +833,7 @@ class Optimizer:
         """
         try:
             return cls._restored(state, space, asked)
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
+        except (LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, MemoryError) as error:
             raise ValueError(f"not a state of a Saltus optimizer: {error!r}") from error
 
     @classmethod

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
@@ -21,8 +24,6 @@ from saltus.study.database import Database
 from saltus.study.journal import remember
 
 from ..objectives import SPACE, bowl, fails_sometimes
-from ..torture import DISCRETE as DISCRETE_TORTURE
-from ..torture import torture
 from .studies import DISCRETE, distance, essence, made
 
 
@@ -36,8 +37,16 @@ def unbounded(p: dict[str, Any]) -> tuple[float, dict[str, float]]:
 
 
 def test_killed_again_and_again_it_is_the_same(tmp_path: Path) -> None:
-    said = torture(tmp_path / "torture", kills=6, budget=120, seed=2, floats=DISCRETE_TORTURE)
-    assert "the same" in said
+    words = ["-m", "tests.torture", "--only", "transaction", "--times", "0.2", "--folder", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, *words],
+        env={**os.environ, "SALTUS_TORTURE_SIZE": "50"},
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.returncode == 0, done.stderr
+    assert "8 times: at " in done.stdout
 
 
 def test_points_on_record_are_not_paid_again(tmp_path: Path) -> None:

@@ -324,7 +324,7 @@ class Database:
         """What stands in a row must mean something, also if its checksum is right."""
         try:
             yield
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
             raise self._damaged(f"the table {table}: {error}") from error
 
     @contextmanager

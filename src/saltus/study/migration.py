@@ -60,7 +60,7 @@ def migrate(old: Path, new: Path) -> int:
             )
     except RecordError:
         raise
-    except (sqlite3.Error, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (sqlite3.Error, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise RecordError(f"{old}: the record is damaged: {error}") from error
     with locked(new):
         if Database.is_made(new):
