@@ -19,7 +19,7 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.optimize import Bounds, OptimizeResult
 
-from saltus import Float, Int, ObjectiveError, Optimizer, Result, Space, Stop, WorkerError, minimize
+from saltus import Bool, Float, Int, ObjectiveError, Optimizer, Result, Space, Stop, WorkerError, minimize
 from saltus.plot import convergence
 from saltus.problems import ellipsoid_int, sphere_one_max
 
@@ -723,7 +723,7 @@ def test_a_search_that_ends_in_failures_is_no_success() -> None:
 
 
 def test_restarts_are_in_the_history_and_drawn() -> None:
-    options: dict[str, Any] = {"strategy": "dx-nes-ici", "budget": 3000, "seed": 1}
+    options: dict[str, Any] = {"strategy": "dx-nes-ici", "budget": 3000, "seed": 1, "noisy": True}
     result = minimize(lambda p: abs(p["k"] - 7), Space({"k": Int(0, 20)}), **options)
     assert result.history.restarts[-1] == result.restarts > 1
     assert repr(result.history).startswith(f"<History of {len(result.history)} generations: ")
@@ -743,3 +743,40 @@ def test_no_hint_that_does_not_help() -> None:
     ):
         with pytest.raises(ObjectiveError, match=words):
             minimize(fun, SPACE, budget=3, seed=1)
+
+
+SWITCHES = Space({"a": Bool(), "b": Bool()})
+
+
+@pytest.mark.parametrize("how", [{}, {"asynchronous": True}, {"workers": 2}, {"strategy": "dx-nes-ici"}])
+def test_a_finished_space_ends_the_search(how: dict[str, Any]) -> None:
+    """Each point is paid once, however often it is proposed."""
+    result = minimize(objectives.switches, SWITCHES, budget=500, seed=1, **how)
+    assert result.stop is Stop.EXHAUSTED
+    assert result.success
+    assert result.nfev == 4
+    assert (result.params, result.fun) == ({"a": True, "b": False}, 0.0)
+    assert result.history.evaluations[-1] == 4
+
+
+def test_known_points_are_answered_unless_the_objective_is_noisy() -> None:
+    calls: list[Any] = []
+
+    def fun(x: Any) -> float:
+        calls.append(tuple(x))
+        if x[0] == 2:
+            raise ValueError("no mesh")
+        return float(np.sum(x))
+
+    space = Space([Int(0, 5), Int(0, 5)])
+    options: dict[str, Any] = {"seed": 1, "on_error": "infeasible", "strategy": "dx-nes-ici"}
+    result = minimize(fun, space, budget=20, **options)
+    assert len(calls) == len(set(calls)) == result.nfev == 20
+    assert result.failures == sum(x[0] == 2 for x in calls)
+    first = list(dict.fromkeys(calls))
+    calls.clear()
+    assert minimize(fun, space, budget=200, noisy=True, **options).nfev == len(calls) == 200
+    assert len(set(calls)) < 200
+    assert list(dict.fromkeys(calls))[:20] == first  # the search is the same
+    with pytest.raises(TypeError, match="noisy must be True or False, got 1"):
+        minimize(fun, space, noisy=1)  # type: ignore[arg-type]

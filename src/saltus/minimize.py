@@ -15,7 +15,7 @@ from ._typing import PerVariable
 from .execution.choose import evaluating
 from .execution.driver import Callback, Driver, Limits, ObjectiveError
 from .execution.evaluation import Objective
-from .execution.log import HistoryLog
+from .execution.log import AnsweringLog, HistoryLog
 from .execution.progress import Progress
 from .optimizer import Optimizer
 from .result import History, Result
@@ -50,6 +50,7 @@ def minimize(
     without: Collection[str] = (),
     maximize: bool = False,
     direction: Literal["minimize", "maximize"] | None = None,
+    noisy: bool = False,
     on_error: Literal["raise", "infeasible"] = "raise",
     bounds: Any = None,
     integrality: Any = None,
@@ -88,6 +89,9 @@ def minimize(
         restarts: when a run has converged, begin another, elsewhere or from the best point; if not, stop.
         without: parts of the default strategy that are left out, as for `Optimizer`.
         maximize: look for the largest value instead; `direction="maximize"`, as in studies, says the same.
+        noisy: in a space of integers and switches, evaluate points that repeat again, since the objective
+            gives another value each time. Otherwise they are answered from memory, count nothing, and the
+            search ends when nothing is new any more.
         on_error: what an exception in `fun` does: "raise" an ObjectiveError, or count the point as
             "infeasible" and go on.
         bounds: a sequence of (low, high), or `scipy.optimize.Bounds`; None or infinite where there is
@@ -100,6 +104,8 @@ def minimize(
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, or None, got {callback!r}")
+    if not isinstance(noisy, bool | np.bool_):
+        raise TypeError(f"noisy must be True or False, got {noisy!r}")
     if on_error not in ("raise", "infeasible"):
         raise ValueError(f"on_error must be 'raise' or 'infeasible', got {on_error!r}")
     maximize = wants_maximum(maximize, direction)
@@ -129,7 +135,8 @@ def minimize(
         auto_restart=restarts,
         without=without,
     )
-    log = HistoryLog(optimizer)
+    repeats = not noisy and space.count_points() < math.inf
+    log = AnsweringLog(optimizer) if repeats else HistoryLog(optimizer)
     driver = Driver(optimizer, log, limits, maximize=maximize, on_error=on_error)
 
     def result(stop: Stop | None) -> Result:

@@ -11,9 +11,12 @@ from ..optimizer import Optimizer
 from ..result import Candidate
 from ..search.stopping import Stop
 from .evaluation import Run
-from .evaluator import Job
+from .evaluator import Job, settled
 
 # evaluations, best value, value and size of a generation, restarts before it
+Point = tuple[float, ...]
+# Candidates in a row that were all known, for each dimension: nothing new is to be expected then.
+REPEATS_IN_A_ROW = 200
 HistoryRow = tuple[float, float, float, float, float]
 
 
@@ -80,3 +83,57 @@ class HistoryLog:
     def told(self, row: HistoryRow) -> None:
         """Keep the row: all of them together are the `History` of the result."""
         self.rows.append(row)
+
+
+@dataclass
+class AnsweringLog(HistoryLog):
+    """Remembers outcomes too, and answers points that are known: for a space with a finite number of them.
+
+    When all of them are known, or the search proposes nothing new, that is a reason to stop. What is answered
+    is no evaluation.
+    """
+
+    evaluations: int = 0  # those that were paid
+    failures: int = 0
+    _known: dict[Point, Run] = field(default_factory=dict)
+    _begun: dict[Point, Job] = field(default_factory=dict)  # evaluations under way
+    _repeats_in_a_row: int = 0
+
+    @property
+    def stop(self) -> Stop | None:  # type: ignore[override]
+        """EXHAUSTED if all points are known, or all that is proposed is."""
+        space = self.optimizer.space
+        nothing_new = self._repeats_in_a_row >= REPEATS_IN_A_ROW * space.dimension
+        return Stop.EXHAUSTED if nothing_new or len(self._known) >= space.count_points() else None
+
+    def knows(self, candidate: Candidate) -> bool:
+        """Whether the point was evaluated."""
+        return _point(candidate) in self._known
+
+    def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
+        """Begin those whose points are neither known nor under way."""
+        for candidate in candidates:
+            point = _point(candidate)
+            run, job = self._known.get(point), self._begun.get(point)
+            self._repeats_in_a_row = 0 if run is None and job is None else self._repeats_in_a_row + 1
+            if run is not None:
+                yield settled(run)
+                continue
+            if job is None:
+                job = self._begun[point] = submit(candidate)
+            yield job
+
+    def heard(self, candidate: Candidate, run: Run) -> None:  # type: ignore[override]
+        """Keep the outcome."""
+        point = _point(candidate)
+        self._begun.pop(point, None)
+        if point not in self._known:
+            self._known[point] = run
+            self.evaluations += 1
+            self.failures += run.outcome.failure is not None
+
+
+def _point(candidate: Candidate) -> Point:
+    """What is equal for equal points."""
+    params = candidate.params
+    return tuple(params.values()) if isinstance(params, dict) else tuple(params.tolist())

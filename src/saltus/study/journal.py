@@ -19,7 +19,7 @@ import numpy as np
 from .._typing import Params
 from ..execution.evaluation import LONGEST_MESSAGE, EvaluationError, Run
 from ..execution.evaluator import Job, settled
-from ..execution.log import HistoryRow
+from ..execution.log import REPEATS_IN_A_ROW, HistoryRow
 from ..execution.processes import identity
 from ..optimizer import Optimizer
 from ..order import Outcome
@@ -35,8 +35,6 @@ from .trial import Snapshot, Trial
 FAILURES_AT_FIRST = 20
 # ... and so many one that had worked: the search is not to learn from a simulator that is down.
 FAILURES_LATER = 100
-# Candidates in a row that were all known, for each dimension: nothing new is to be expected then.
-REPEATS_IN_A_ROW = 200
 # Characters of the optimizer's state that may be written for each trial: in up to 20 variables it is written
 # with every batch, in 1000 after some 2000 trials. What was told since is told again when the study goes on.
 STATE_FOR_EACH_TRIAL = 20_000
