@@ -341,12 +341,17 @@ def test_a_worker_that_dies_is_replaced_and_counted() -> None:
     assert result.failures == result.nfev == 3
 
 
-def test_a_script_without_main_guard_is_told_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "minimize(fun, space, budget=10, workers=2)",
+        "Study.create(__file__ + '.db', space).optimize(fun, budget=10, workers=2)",
+    ],
+)
+def test_a_script_without_main_guard_is_told_so(tmp_path: Path, line: str) -> None:
     script = tmp_path / "unguarded.py"
     script.write_text(
-        "from saltus import *\n"
-        "def fun(p): return p['x'] ** 2\n"
-        "minimize(fun, Space({'x': Float(0, 1)}), budget=10, workers=2)\n"
+        f"from saltus import *\ndef fun(p): return p['x'] ** 2\nspace = Space({{'x': Float(0, 1)}})\n{line}\n"
     )
     done = run([sys.executable, str(script)], capture_output=True, text=True, timeout=60)
     assert done.returncode != 0

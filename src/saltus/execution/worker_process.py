@@ -52,6 +52,15 @@ _context = multiprocessing.get_context("spawn")  # a clean process: no threads, 
 _environment_lock = threading.Lock()
 
 
+def leave_if_unguarded() -> None:
+    """End this process if it is a worker that is being started, and runs the script that started it again.
+
+    The parent knows what to say then; a traceback here would only hide it.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        os._exit(UNGUARDED)
+
+
 class WorkerError(EvaluationError):
     """A worker process could not be started, or it died, or an executor broke.
 
@@ -120,8 +129,7 @@ class WorkerProcess:
         self._start()
 
     def _start(self) -> None:
-        if getattr(multiprocessing.current_process(), "_inheriting", False):
-            os._exit(UNGUARDED)  # the parent knows what to say; a traceback here would only hide it
+        leave_if_unguarded()
         with self._lock:
             if self._ended:
                 raise Ended

@@ -26,6 +26,7 @@ from ..execution.evaluation import Constraints, EvaluationError, Objective, Run,
 from ..execution.evaluator import Evaluator
 from ..execution.processes import end_commands, end_worker
 from ..execution.progress import Progress
+from ..execution.worker_process import leave_if_unguarded
 from ..minimize import default_budget, stopping
 from ..optimizer import Optimizer
 from ..result import Candidate, History, Result
@@ -132,6 +133,8 @@ class Study:
         now, version = time.time(), __version__
         sizes = optimizer.population, int(batch)
         head = Head(title, space, direction, strategy, *sizes, seed, noisy, now, version)
+        if path.exists():
+            leave_if_unguarded()
         with locked(path, patience=PATIENCE):
             Database.create(path, head, json.dumps(optimizer.state(memory=False), allow_nan=False))
         return cls(path)
@@ -192,6 +195,8 @@ class Study:
         check_attempts(timeout, retries)
         limits = Limits(default_budget(self.space) if budget is None else budget, target, max_seconds)
         count = worker_count(workers)
+        if count > 1:
+            leave_if_unguarded()
         where = evaluating(fun, count, executor, timeout, retries)
         name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
         bar = Progress(int(limits.budget)) if progress else None
