@@ -99,12 +99,16 @@ class AnsweringLog(HistoryLog):
     _begun: dict[Point, Job] = field(default_factory=dict)  # evaluations under way
     _repeats_in_a_row: int = 0
 
+    def __post_init__(self) -> None:
+        """The space has so many points; and so many repeats in a row are too many."""
+        space = self.optimizer.space
+        self._points, self._too_many = space.count_points(), REPEATS_IN_A_ROW * space.dimension
+
     @property
     def stop(self) -> Stop | None:  # type: ignore[override]
         """EXHAUSTED if all points are known, or all that is proposed is."""
-        space = self.optimizer.space
-        nothing_new = self._repeats_in_a_row >= REPEATS_IN_A_ROW * space.dimension
-        return Stop.EXHAUSTED if nothing_new or len(self._known) >= space.count_points() else None
+        over = len(self._known) >= self._points or self._repeats_in_a_row >= self._too_many
+        return Stop.EXHAUSTED if over else None
 
     def knows(self, candidate: Candidate) -> bool:
         """Whether the point was evaluated."""
