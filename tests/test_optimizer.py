@@ -759,3 +759,24 @@ def test_a_violation_is_an_amount() -> None:
     assert optimizer.pending == [first]
     with pytest.raises(ValueError, match=r"must be one of its values, got 2\.4"):
         optimizer.add({**first.params, "k": 2.4}, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("counts", "generation"), {"float": "inf"}),
+        (("population",), 10**15),
+        (("search", "descent"), []),
+        (("strategy",), "cma-es"),
+    ],
+)
+def test_a_forged_state_is_a_clear_error(where: tuple[str, ...], value: Any) -> None:
+    optimizer = Optimizer(SPACE, seed=1, strategy="saltus-es")
+    optimizer.ask()
+    state = optimizer.state()
+    inner = state
+    for name in where[:-1]:
+        inner = inner[name]
+    inner[where[-1]] = value
+    with pytest.raises(ValueError, match=r"state|population|strategy"):
+        Optimizer.restore(state)

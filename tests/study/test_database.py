@@ -355,6 +355,7 @@ def forge(path: Path, table: str, column: str, value: Any) -> None:
         *(("trials", name, b"bytes") for name in ("reason", "stderr", "process", "constraints")),
         *(("sessions", name, "text") for name in ("started", "ended", "pid", "workers")),
         ("sessions", "stop", b"bytes"),
+        ("progress", "trials", math.inf),
         *(("generations", name, '["x"]') for name in ("mean", "sd", "first", "restarts")),
     ],
 )

@@ -129,6 +129,8 @@ def run_to_the_end(study: Path) -> None:
 
 def rows(study: Path) -> list[tuple[object, ...]]:
     """What a study did: all but times."""
+    if not Database.is_made(study.with_suffix(".db")):
+        return []
     trials = Study.open(study.with_suffix(".db")).trials()
     return [
         (t.id, t.generation, t.params, t.status, t.value, t.constraints, t.reason, t.repeats) for t in trials
