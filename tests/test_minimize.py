@@ -87,7 +87,7 @@ def test_maximize_is_the_mirror_image() -> None:
 
 def test_restarts_double_the_population_until_the_budget() -> None:
     space = Space([Int(0, 3), Int(0, 3)])
-    result = minimize(lambda x: float(x.sum()), space, budget=5000, seed=1, strategy="dx-nes-ici")
+    result = minimize(lambda x: float(x.sum()), space, budget=5000, seed=1, strategy="dx-nes-ici", noisy=True)
     assert result.restarts >= 2
     assert result.nfev == 5000
     whole = result.history.population[:-1]  # the budget may cut the last one
