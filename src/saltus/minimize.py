@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Collection
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -100,6 +101,7 @@ def minimize(
 
     The same seed and `batch` give the same result, whatever evaluates it (unless `asynchronous`).
     """
+    since = time.monotonic()
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
     if callback is not None and not callable(callback):
@@ -115,7 +117,6 @@ def minimize(
         space = space_from_bounds(bounds, integrality)
     elif integrality is not None:
         raise TypeError("integrality goes with bounds; a space says which variables are integers")
-    limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds)
     count = worker_count(workers)
     if asynchronous and count > 1 and strategy == "cma-es-margin":
         raise ValueError(
@@ -135,6 +136,7 @@ def minimize(
         auto_restart=restarts,
         without=without,
     )
+    limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds, since)
     repeats = not noisy and space.count_points() < math.inf
     log = AnsweringLog(optimizer) if repeats else HistoryLog(optimizer)
     driver = Driver(optimizer, log, limits, maximize=maximize, on_error=on_error)
