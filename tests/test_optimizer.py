@@ -170,7 +170,7 @@ def test_best_prefers_feasible_then_less_violated() -> None:
     assert optimizer.best is not None
     assert (optimizer.best.id, optimizer.best.feasible) == (2, False)
     optimizer.tell(c[3], 7.0, violation=0.0)
-    optimizer.tell(c[4], 7.0, violation=-3.0)  # satisfied with room to spare; equal values: the first
+    optimizer.tell(c[4], 7.0, violation=0.0)  # equal values: the first
     optimizer.tell(c[5], 9.0)
     optimizer.tell(c[6], math.inf)
     assert (optimizer.best.id, optimizer.best.value, optimizer.best.feasible) == (3, 7.0, True)
