@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
 
-.PHONY: setup demo test lint test-slow test-machines torture mutants cost paper clean
+.PHONY: setup demo test lint test-slow test-machines torture fuzz mutants cost paper clean
 
 setup: $(STAMP)
 
@@ -42,8 +42,11 @@ test-slow: setup  ## statistics against the paper
 test-machines: setup  ## many processes and servers: Dask, Ray, PostgreSQL, a dashboard, the oldest Optuna; about three minutes
 	$(RUN) -m pytest -q -m machines
 
-torture: setup  ## kill a study 100 times, continue it, compare it with one left in peace: about two minutes
+torture: setup  ## kills, I/O errors, power cuts, damage, forgeries, clocks: docs/trust.md; about fifteen minutes
 	$(RUN) -m tests.torture
+
+fuzz: setup  ## random study files, outputs, records, states and attributes; longer: make fuzz EXAMPLES=20000
+	SALTUS_FUZZ=$(or $(EXAMPLES),1000) $(RUN) -m pytest -q tests/fuzz
 
 mutants: setup  ## does a test notice small changes to the search? One file: make mutants ONLY=strategy/leap.py
 	$(RUN) -m tests.mutation $(if $(ONLY),--only $(ONLY))

@@ -1,7 +1,8 @@
-"""What a study costs: python -m experiments.studies scale|busy [--evaluations 100000] [--dimension 10]
+"""What a study costs: python -m experiments.studies scale|wide|busy [--evaluations 100000] [--dimension 10]
 
 scale: overhead of an evaluation, memory and opening time as the record grows, with an objective that costs
-nothing. busy: the share of time that workers work, on a command that sleeps.
+nothing. wide: the same in up to 1000 variables. busy: the share of time that workers work, on a command that
+sleeps.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +74,46 @@ def scale(evaluations: int, dimension: int) -> None:
     publish("study-scale", f"{markdown(head, rows)}\n\n{' '.join(lines)}", "studies")
 
 
+def wide(evaluations: int, dimensions: list[int]) -> None:
+    """A table: one row for each dimension. Reopened just before the widest would write its state again."""
+    head = ["variables", "ms each", "KiB written each", "state, MiB", "reopening, s"]
+    rows: list[list[str]] = []
+    for dimension in dimensions:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "wide.db"
+            study = Study.create(path, space(dimension), strategy="saltus-es", seed=1, noisy=True)
+            before, seconds, opening = written(), 0.0, 0.0
+            for budget in (evaluations, evaluations * 11 // 10):
+                if seconds:
+                    opening = cpu_seconds(partial(opening_time, path))
+                seconds += cpu_seconds(partial(study.optimize, bowl, budget=budget))
+            each, size = seconds / budget * 1e3, (written() - before) / budget / 1024
+            with study._reading() as record:
+                state = len(record.state()[1]) / 2**20
+            rows.append([f"{dimension}", f"{each:.1f}", f"{size:.0f}", f"{state:.2f}", f"{opening:.2f}"])
+            print(rows[-1], flush=True)
+    publish("study-wide", markdown(head, rows), "studies")
+
+
+def cpu_seconds(what: Callable[[], object]) -> float:
+    """What one processor needs for it."""
+    tick = time.process_time()
+    what()
+    return time.process_time() - tick
+
+
+def written() -> int:
+    """Bytes that this process has written so far, to whatever file."""
+    lines = Path("/proc/self/io").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("wchar")).split()[1])
+
+
 def opening_time(path: Path) -> tuple[float, int]:
     """Milliseconds to open a record and restore its optimizer; and the optimizer's population."""
     tick = time.perf_counter()
     study = Study.open(path)
     with study._reading() as record:
-        optimizer = study._optimizer(record)
+        optimizer, _ = study._optimizer(record)
     return (time.perf_counter() - tick) * 1e3, optimizer.population
 
 
@@ -126,7 +163,7 @@ def busy_share(study: Study, workers: int) -> float:
 def main() -> None:
     """Parse and run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=("scale", "busy"))
+    parser.add_argument("what", choices=("scale", "wide", "busy"))
     parser.add_argument("--evaluations", type=int, default=100_000)
     parser.add_argument("--dimension", type=int, default=10)
     parser.add_argument("--workers", type=int, default=4)
@@ -135,6 +172,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.what == "scale":
         scale(options.evaluations, options.dimension)
+    elif options.what == "wide":
+        wide(min(options.evaluations, 2000), [10, 100, 300, 1000])
     else:
         busy(options.workers, options.seconds, options.budget, [2, 3, 5, 6, 10, 20])
 

@@ -117,3 +117,7 @@ class Interrupted:
         if self.calls == self.last:
             raise KeyboardInterrupt
         return self.fun(p)
+
+
+def switches(p: dict[str, Any]) -> float:
+    return float(not p["a"]) + 2.0 * float(p["b"])

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ._version import __version__
+from .execution.evaluation import NotCountedError
 from .execution.worker_process import WorkerError
 from .minimize import ObjectiveError, minimize
 from .optimizer import Optimizer
@@ -19,7 +20,16 @@ if TYPE_CHECKING:
 
 __all__ = ["STRATEGIES", "Bool", "Float", "Int", "Ordinal", "Space", "__version__", "minimize"]
 __all__ += ["Best", "Candidate", "Failure", "History", "Optimizer", "Outcome", "Result", "Stop"]
-__all__ += ["Expected", "ObjectiveError", "Share", "Study", "StudyError", "Trial", "WorkerError"]
+__all__ += [
+    "Expected",
+    "NotCountedError",
+    "ObjectiveError",
+    "Share",
+    "Study",
+    "StudyError",
+    "Trial",
+    "WorkerError",
+]
 
 if not TYPE_CHECKING:  # a checker knows the names from above, and is to complain about others
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import math
 import os
 from collections.abc import Iterable
@@ -35,8 +36,23 @@ def as_number(what: str, value: Any) -> float:
             return float(value)
         except OverflowError:
             pass
-    hint = "does the objective return something?" if value is None else "float(...) may help"
-    raise TypeError(f"{what} must be a real number, got {value!r}; {hint}")
+    raise TypeError(f"{what} must be a real number, got {value!r:.200}; {_hint(value)}")
+
+
+def _hint(value: Any) -> str:
+    """What may help with something that is no number."""
+    if value is None:
+        return "does the objective return something?"
+    if inspect.isawaitable(value):
+        close = getattr(value, "close", None)  # else Python warns that it was never awaited
+        if close is not None:
+            close()
+        return "the objective must not be async; asyncio.run(...) inside it may help"
+    if np.ndim(value) > 0 if isinstance(value, np.ndarray) else isinstance(value, list | tuple):
+        return "there is one objective: return a single number of it, such as its sum or its largest"
+    if isinstance(value, complex):
+        return "abs(...) or .real may be meant"
+    return "float(...) may help"
 
 
 def whole_number(rule: str, value: Any, least: int, most: float = math.inf) -> int:
@@ -89,6 +105,21 @@ def check_attempts(timeout: Any, retries: Any) -> None:
         limit = f"{LONGEST_TIMEOUT:,} (23 days)"
         raise ValueError(f"timeout must be a positive number of seconds, at most {limit}, got {timeout!r}")
     whole_number("retries must be a whole number, 0 or more", retries, 0)
+
+
+def wants_maximum(maximize: Any, direction: Any) -> bool:
+    """Whether larger values are better, said in either way.
+
+    >>> wants_maximum(False, "maximize"), wants_maximum(True, None), wants_maximum(False, None)
+    (True, True, False)
+    """
+    if not isinstance(maximize, bool | np.bool_):
+        raise TypeError(f"maximize must be True or False, got {maximize!r}")
+    if direction not in (None, "minimize", "maximize"):
+        raise ValueError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
+    if maximize and direction == "minimize":
+        raise ValueError("maximize=True and direction='minimize' contradict each other: leave one out")
+    return bool(maximize) or direction == "maximize"
 
 
 def check_seed(seed: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Collection
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -10,12 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._checks import worker_count
+from ._checks import wants_maximum, worker_count
 from ._typing import PerVariable
 from .execution.choose import evaluating
 from .execution.driver import Callback, Driver, Limits, ObjectiveError
 from .execution.evaluation import Objective
-from .execution.log import HistoryLog
+from .execution.log import AnsweringLog, HistoryLog
 from .execution.progress import Progress
 from .optimizer import Optimizer
 from .result import History, Result
@@ -49,6 +50,8 @@ def minimize(
     restarts: bool = True,
     without: Collection[str] = (),
     maximize: bool = False,
+    direction: Literal["minimize", "maximize"] | None = None,
+    noisy: bool = False,
     on_error: Literal["raise", "infeasible"] = "raise",
     bounds: Any = None,
     integrality: Any = None,
@@ -68,7 +71,8 @@ def minimize(
         space: the variables; or give `bounds` (and `integrality`) as for SciPy.
         budget: evaluations at most; default 1000 for each dimension.
         target: stop at a value this good.
-        max_seconds: begin no evaluation after this time; what a worker has begun is waited for.
+        max_seconds: begin no evaluation after this time; what a worker has begun is waited for. To start
+            worker processes is part of it.
         strategy, population, margin, mean, sigma, seed: as for `Optimizer`.
         batch: how many points the model chooses at a time; default as many as there are workers, or one if
             asynchronous. It is part of what defines the search; without a model it has no meaning.
@@ -85,7 +89,10 @@ def minimize(
         progress: show a bar (needs tqdm: `pip install saltus[progress]`).
         restarts: when a run has converged, begin another, elsewhere or from the best point; if not, stop.
         without: parts of the default strategy that are left out, as for `Optimizer`.
-        maximize: look for the largest value instead.
+        maximize: look for the largest value instead; `direction="maximize"`, as in studies, says the same.
+        noisy: in a space of integers and switches, evaluate points that repeat again, since the objective
+            gives another value each time. Otherwise they are answered from memory, count nothing, and the
+            search ends when nothing is new any more.
         on_error: what an exception in `fun` does: "raise" an ObjectiveError, or count the point as
             "infeasible" and go on.
         bounds: a sequence of (low, high), or `scipy.optimize.Bounds`; None or infinite where there is
@@ -94,12 +101,16 @@ def minimize(
 
     The same seed and `batch` give the same result, whatever evaluates it (unless `asynchronous`).
     """
+    since = time.monotonic()
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, or None, got {callback!r}")
+    if not isinstance(noisy, bool | np.bool_):
+        raise TypeError(f"noisy must be True or False, got {noisy!r}")
     if on_error not in ("raise", "infeasible"):
         raise ValueError(f"on_error must be 'raise' or 'infeasible', got {on_error!r}")
+    maximize = wants_maximum(maximize, direction)
     if (space is None) == (bounds is None):
         raise TypeError("minimize takes a space, or bounds as for SciPy: exactly one of them")
     if space is None:
@@ -125,8 +136,9 @@ def minimize(
         auto_restart=restarts,
         without=without,
     )
-    limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds)
-    log = HistoryLog(optimizer)
+    limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds, since)
+    repeats = not noisy and space.count_points() < math.inf
+    log = AnsweringLog(optimizer) if repeats else HistoryLog(optimizer)
     driver = Driver(optimizer, log, limits, maximize=maximize, on_error=on_error)
 
     def result(stop: Stop | None) -> Result:

@@ -37,7 +37,7 @@ def convergence(result: Result, *, best_known: float | None = None, ax: Any = No
         ax.set_yscale("log")
     ax.plot(evaluations, value, ".", color=GREY, markersize=3, label="best of a generation")
     ax.step(evaluations, best, where="post", color=BLUE, label="best so far")
-    for i in np.flatnonzero(np.diff(history.population)):
+    for i in np.flatnonzero(np.diff(history.restarts)):
         ax.axvline(evaluations[i], color=GREY, linestyle="--", linewidth=0.8)
     ax.set_xlabel("evaluations")
     ax.set_ylabel("value" if best_known is None else "distance to the best known value")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
 
+MANY_FAILURES = 20  # in a row: no success, whatever was found before
+
+
 @dataclass(slots=True, eq=False)  # not frozen: that takes longer to make
 class Candidate:
     """A point to evaluate: `params` goes to the objective, the candidate itself back to `tell`.
@@ -84,21 +87,30 @@ class Best:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class History:
-    """One row a generation, as arrays: `evaluations`, `best`, `value`, `population`.
+    """One row a generation, as arrays: `evaluations`, `best`, `value`, `population`, `restarts`.
 
     With a `length`, only the first rows are shown: others may come later.
 
-    >>> history = History([(6, 2.5, 2.5, 6), (12, 2.5, 3.0, 6)])
+    >>> history = History([(6, 2.5, 2.5, 6, 0), (12, 2.5, 3.0, 6, 0)])
     >>> len(history), history.evaluations.tolist(), history.best.tolist()
     (2, [6.0, 12.0], [2.5, 2.5])
+    >>> history
+    <History of 2 generations: 12 evaluations, best 2.5>
     """
 
-    rows: Sequence[tuple[float, float, float, float]] = ()
+    rows: Sequence[tuple[float, float, float, float, float]] = ()
     length: int | None = None
 
     def __len__(self) -> int:
         """How many generations there were when the history was made."""
         return len(self.rows) if self.length is None else self.length
+
+    def __repr__(self) -> str:
+        """How long it is, and what it led to."""
+        if not len(self):
+            return "<History of 0 generations>"
+        evaluations, best, *_ = self.rows[len(self) - 1]
+        return f"<History of {len(self)} generations: {evaluations:g} evaluations, best {best:.6g}>"
 
     def _column(self, i: int) -> FloatArray:
         return np.array([row[i] for row in self.rows[: self.length]], dtype=np.float64)
@@ -120,8 +132,13 @@ class History:
 
     @property
     def population(self) -> FloatArray:
-        """Population of the generation: it doubles at each restart."""
+        """Candidates in the generation."""
         return self._column(3)
+
+    @property
+    def restarts(self) -> FloatArray:
+        """How many runs there were before that of the generation."""
+        return self._column(4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +148,7 @@ class Result:
     `params` is what the objective got for the best point, `x` the same as numbers in the order of the
     variables. Without any feasible point, they are the least violated one (or None) and `success` is
     False. `success` means: the target was reached, or without a target, that the search ended as
-    planned with a feasible point.
+    planned with a feasible point, and not with 20 or more failures in a row.
 
     Attributes:
         x, params: the best point, as above.
@@ -140,6 +157,9 @@ class Result:
         success, stop: as above, and why the search stopped; None while it goes on.
         failures: evaluations that gave no finite value.
         violation: by how much the best point violates constraints in total.
+        constraints: the constraints of the best point, each by its name; above 0 is violated.
+        failing: how many of the last evaluations failed one after the other; 0 if the last one did not.
+        error: the last exception of the objective, if one was counted as a failure.
         history: generation by generation.
 
     >>> from saltus import Int, Space, minimize
@@ -158,6 +178,9 @@ class Result:
     restarts: int
     failures: int = 0
     violation: float = 0.0
+    constraints: dict[str, float] = field(default_factory=dict)
+    failing: int = 0
+    error: Exception | None = None
     history: History = field(default_factory=History)
     _learnt: Learnt | None = field(default=None, repr=False)
 
@@ -194,6 +217,9 @@ class Result:
     def message(self) -> str:
         """Why the search stopped, in a sentence."""
         reason = "The search goes on." if self.stop is None else self.stop.value
+        if self.failing >= MANY_FAILURES:
+            why = "" if self.error is None else f", the last with {type(self.error).__name__}: {self.error}"
+            reason = f"The last {self.failing} evaluations failed{why[:300]}. {reason}"
         if self.x is None:
             return f"No evaluation gave a finite value. {reason}"
         if self.violation > 0:
@@ -225,6 +251,8 @@ class Result:
             rows.append(("failures", f"{self.failures} evaluations gave no finite value"))
         if self.violation > 0:
             rows.append(("violation", f"{self.violation:.6g}"))
+        if self.constraints:
+            rows.append(("constraints", _listed(self.constraints)))
         rows.append(("success", f"{self.success}: {self.message}"))
         return "\n".join(f"{name:>11}: {text}" for name, text in rows)
 

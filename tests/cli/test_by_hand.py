@@ -61,3 +61,17 @@ def test_many_tell_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     processes = [subprocess.Popen(w, stdout=subprocess.DEVNULL) for w in words]
     assert [p.wait(60) for p in processes] == [0] * count
     assert [t.value for t in Study.open(path.with_suffix(".db")).trials()] == list(range(count))
+
+
+def test_forgetting(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", str(study), "--budget", "12"]) == 0
+    assert main(["forget", str(study)]) == 2
+    assert "the numbers of trials, or --failures" in capsys.readouterr().err
+    assert main(["forget", str(study), "3", "5"]) == 0
+    assert capsys.readouterr().out.startswith("2 trials forgotten; the search begins anew")
+    assert main(["forget", str(study), "99"]) == 2
+    assert "no outcome to forget: 99" in capsys.readouterr().err
+    assert main(["show", str(study)]) == 0
+    assert "; 2 trials forgotten" in capsys.readouterr().out
+    assert main(["forget", str(study), "0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [0]

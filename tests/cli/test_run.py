@@ -9,13 +9,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from saltus import Study
+from saltus import Stop, Study
 from saltus.cli import main
 from saltus.study.settings import whole_rounds
 
+from ..objectives import bowl
+from ..study.studies import made
 from .command_line import PYTHON, ROOT, STUDY, saltus, wait_for_running
 
 
@@ -235,3 +238,39 @@ def test_commands_that_had_just_begun_are_ended(study: Path, tmp_path: Path) -> 
 def running(pid: int) -> bool:
     """Whether a process is more than an entry that nobody has asked for."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_another_objective_and_the_best_points_again(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", str(study), "--budget", "12"])
+    best = Study.open(study.with_suffix(".db")).best
+    assert best is not None
+    study.write_text(STUDY.replace("(k - 4)^2", "(k - 4)^2 + 100"))
+    capsys.readouterr()
+    main(["run", str(study), "--budget", "12"])
+    assert "note: the objective was command ['awk'" in capsys.readouterr().err
+    assert main(["run", str(study), "--budget", "6", "--reevaluate", "3"]) == 0
+    assert "all values are forgotten; 3 points to evaluate again" in capsys.readouterr().err
+    again = next(t for t in Study.open(study.with_suffix(".db")).trials() if t.evaluated)
+    assert again.params == best.params
+    assert again.value == pytest.approx((best.value or 0.0) + 100)
+    assert main(["run", str(study), "--reevaluate", "0"]) == 2
+
+
+def test_the_end_of_an_interrupted_run_shows_the_best(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Points that wait, with all their digits, are for those who evaluate by hand."""
+    calls: list[int] = []
+
+    def interrupted(p: dict[str, Any]) -> float:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return bowl(p)
+
+    study = made(tmp_path, strategy="saltus-es")
+    assert study.optimize(interrupted, budget=30).stop is Stop.INTERRUPTED
+    assert main(["show", str(study.path)]) == 0
+    text = capsys.readouterr().out
+    assert "waiting" in text
+    assert text.count("trial ") == 1  # the best

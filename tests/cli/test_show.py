@@ -68,6 +68,14 @@ def test_constraints_have_their_names(tmp_path: Path, capsys: pytest.CaptureFixt
     best = json.loads(capsys.readouterr().out)["best"]
     assert (best["constraints"], best["violation"]) == ({"stress": -1.0, "mass": 0.5}, 0.5)
     assert best["failure"] is None
+    assert main(["show", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "constraints: stress = -1\n" in text
+    assert "mass = 0.5  (violated)\n" in text
+    assert main(["export", str(path), "--csv"]) == 0
+    header, first = capsys.readouterr().out.splitlines()[:2]
+    assert header == "trial,generation,k,value,stress,mass,status,reason,seconds"
+    assert first.split(",")[4:6] == ["-1.0", "0.5"]
     assert main(["report", str(path)]) == 0
     page = path.with_suffix(".html").read_text()
     assert ">stress</th>" in page
@@ -84,5 +92,5 @@ def test_a_record_of_saltus_0_1_is_refused(
     assert main([command, str(old), *rest]) == 3
     out = capsys.readouterr()
     assert out.out == ""
-    assert "reads records of version 3, got one of version 1" in out.err
-    assert "`saltus export` of Saltus 0.1 reads it" in out.err
+    assert "reads records of version 4, got one of version 1" in out.err
+    assert f"`saltus migrate {old} NEW.db` takes its trials over" in out.err

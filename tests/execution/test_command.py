@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saltus.execution.command import Command, CommandWorker, from_json, from_line
-from saltus.execution.evaluation import Answer, EvaluationError, MachineError, Run
+from saltus.execution.evaluation import Answer, EvaluationError, MachineError, NotCountedError, Run
 from saltus.order import Failure, Outcome
 from saltus.result import Candidate
 
@@ -51,6 +51,15 @@ def test_values_come_in_three_ways(tmp_path: Path) -> None:
     out = shell(tmp_path, 'echo "$SALTUS_STUDY_DIR" > "{study_dir}/told"; echo 1')
     assert out == Outcome(1.0)
     assert (tmp_path / "told").read_text().strip() == str(tmp_path)
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_command_can_say_that_it_is_not_to_count(tmp_path: Path, code: int) -> None:
+    said = json.dumps({"not_counted": "no licence"})
+    error = reason(tmp_path, f"echo '{said}'; exit {code}")
+    assert isinstance(error, NotCountedError)
+    assert error.reason == "no licence"
+    assert not isinstance(reason(tmp_path, "echo 7; exit 3"), NotCountedError)
 
 
 def test_each_has_a_fresh_folder_that_is_gone_afterwards(tmp_path: Path) -> None:

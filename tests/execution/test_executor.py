@@ -173,7 +173,7 @@ def test_an_evaluation_that_kills_its_workers_has_failed(study: Study) -> None:
 
 def test_no_two_calls_look_the_same() -> None:
     executor = Losing()
-    settings: dict[str, Any] = {"budget": 50, "seed": 1, "on_error": "infeasible"}
+    settings: dict[str, Any] = {"budget": 50, "seed": 1, "on_error": "infeasible", "noisy": True}
     minimize(lambda p: random.random(), Space({"k": Bool()}), executor=executor, **settings)
     assert len(set(executor.calls)) == 50
 

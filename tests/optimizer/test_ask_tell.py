@@ -139,7 +139,7 @@ def test_best_prefers_feasible_then_less_violated() -> None:
     assert optimizer.best is not None
     assert (optimizer.best.id, optimizer.best.feasible) == (2, False)
     optimizer.tell(c[3], 7.0, violation=0.0)
-    optimizer.tell(c[4], 7.0, violation=-3.0)  # satisfied with room to spare; equal values: the first
+    optimizer.tell(c[4], 7.0, violation=0.0)  # equal values: the first
     optimizer.tell(c[5], 9.0)
     optimizer.tell(c[6], math.inf)
     assert (optimizer.best.id, optimizer.best.value, optimizer.best.feasible) == (3, 7.0, True)
@@ -421,3 +421,34 @@ def test_many_threads_lose_nothing() -> None:
         ids = [id for future in [pool.submit(work) for _ in range(4)] for id in future.result()]
     assert sorted(ids) == list(range(240))
     assert optimizer.evaluations == 240
+
+
+def test_a_violation_is_an_amount() -> None:
+    optimizer = Optimizer(SPACE, seed=1)
+    first = optimizer.ask(1)[0]
+    with pytest.raises(ValueError, match="violation must be 0 or more, the sum of what is violated, got -1"):
+        optimizer.tell(first, 1.0, violation=-1)
+    assert optimizer.pending == [first]
+    with pytest.raises(ValueError, match=r"must be one of its values, got 2\.4"):
+        optimizer.add({**first.params, "k": 2.4}, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("counts", "generation"), {"float": "inf"}),
+        (("population",), 10**15),
+        (("search", "descent"), []),
+        (("strategy",), "cma-es"),
+    ],
+)
+def test_a_forged_state_is_a_clear_error(where: tuple[str, ...], value: Any) -> None:
+    optimizer = Optimizer(SPACE, seed=1, strategy="saltus-es")
+    optimizer.ask()
+    state = optimizer.state()
+    inner = state
+    for name in where[:-1]:
+        inner = inner[name]
+    inner[where[-1]] = value
+    with pytest.raises(ValueError, match=r"state|population|strategy"):
+        Optimizer.restore(state)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import random
 import resource
 import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import closing, suppress
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,7 +48,7 @@ def everything(path: Path) -> Any:
     study = Study.open(path)
     rows = essence(study), list(study.snapshots()), study.summary()
     with closing(Database(path, write=False)) as opened:
-        state = json.loads(opened.state()[2])
+        state = json.loads(opened.state()[1])
     return rows, json.dumps(Optimizer.restore(state, study.space).state()), study.space, study.head
 
 
@@ -102,10 +104,10 @@ def test_a_record_of_saltus_0_1_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     shutil.copy(OLD, path)
     for use in (Study.open, lambda path: Database(path, write=True)):
-        with pytest.raises(RecordError, match="reads records of version 3, got one of version 1;") as caught:
+        with pytest.raises(RecordError, match="reads records of version 4, got one of version 1;") as caught:
             use(path)
         assert str(caught.value).startswith(f"{path}: Saltus {__version__} reads")
-        assert "`saltus export` of Saltus 0.1 reads it" in str(caught.value)
+        assert f"`saltus migrate {path} NEW.db` takes its trials over" in str(caught.value)
     with pytest.raises(RecordError, match="there is something already"):
         Study.create(path, SPACE)
     assert path.read_bytes()[100:] == OLD.read_bytes()[100:]
@@ -117,7 +119,7 @@ def test_a_record_of_before_the_model_is_not_continued_with_one(finished: Path, 
     shutil.copy(finished, path)
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA user_version = 2")
-    with pytest.raises(RecordError, match=r"got one of version 2; an older Saltus wrote it: .*'saltus-es'"):
+    with pytest.raises(RecordError, match=r"got one of version 2; an older Saltus wrote it: `saltus migrate"):
         Study.open(path)
 
 
@@ -125,8 +127,8 @@ def test_a_record_of_a_later_saltus_is_refused(finished: Path, tmp_path: Path) -
     path = tmp_path / "later.db"
     shutil.copy(finished, path)
     with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA user_version = 4")
-    with pytest.raises(RecordError, match="got one of version 4; a newer Saltus wrote it"):
+        db.execute("PRAGMA user_version = 5")
+    with pytest.raises(RecordError, match="got one of version 5; a newer Saltus wrote it"):
         Study.open(path)
 
 
@@ -152,7 +154,8 @@ def test_trials_come_back_as_they_were_put(tmp_path: Path) -> None:
             "UPDATE trials SET value = value - 1 WHERE id = 7",
             "row 7 of the table trials has a wrong checksum",
         ),
-        ("UPDATE trials SET params = '{}' WHERE id = 7", "wrong checksum"),
+        ("UPDATE points SET params = '{}' WHERE id = 7", "wrong checksum"),
+        ("DELETE FROM points WHERE id = 7", "the point of trial 7 is missing"),
         ("DELETE FROM study", "the table study is empty"),
         ("UPDATE study SET space = '{}'", "wrong checksum"),
         ("UPDATE generations SET mean = '[0]' WHERE generation = 2", "wrong checksum"),
@@ -188,14 +191,13 @@ def test_a_forged_state_executes_nothing(finished: Path, tmp_path: Path) -> None
         path = tmp_path / "forged.db"
         shutil.copy(finished, path)
         db = sqlite3.connect(path, isolation_level=None)
-        database._insert(db, "state", (1, 0, 0, state))
+        database._insert(db, "state", (1, 0, state))
         db.close()
         with pytest.raises(RecordError, match="state cannot be read"):
             Study.open(path).optimize(bowl, budget=200)
     for params in ("no json", "[" * 100_000):
         db = sqlite3.connect(path, isolation_level=None)
-        row = db.execute("SELECT * FROM trials WHERE id = 0").fetchone()
-        database._insert(db, "trials", (*row[:2], params, *row[3:-1]))
+        database._insert(db, "points", (0, params, b""))
         db.close()
         with pytest.raises(RecordError, match="damaged"):
             list(Study.open(path).trials())
@@ -309,7 +311,7 @@ def test_the_record_is_readable_with_any_client(tmp_path: Path) -> None:
     study.optimize(constrained, budget=30)
     db = sqlite3.connect(study.path)
     best = db.execute(
-        "SELECT value, json_extract(params, '$.k') FROM trials "
+        "SELECT value, json_extract(params, '$.k') FROM trials JOIN points USING (id) "
         "WHERE status = 'done' AND violation = 0 ORDER BY value LIMIT 1"
     ).fetchone()
     expected = study.best
@@ -340,19 +342,20 @@ def forge(path: Path, table: str, column: str, value: Any) -> None:
         names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
         row = list(db.execute(f"SELECT * FROM {table} ORDER BY {names[0]} DESC LIMIT 1").fetchone())
         row[names.index(column)] = value
-        row[-1] = database._checksum(row[:-1])
+        row[-1] = database.checksum(row[:-1])
         db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * len(row))})", row)
 
 
 @pytest.mark.parametrize(
     ("table", "column", "value"),
     [
-        *(("trials", "params", text) for text in ("[]", "3", '{"x": 1}', "null", '{"a": "b"}')),
+        *(("points", "params", text) for text in ("[]", "3", '{"x": 1}', "null", '{"a": "b"}')),
         *(("trials", name, "text") for name in ("generation", "status", "value", "violation", "repeats")),
         *(("trials", name, "text") for name in ("attempts", "exit_code", "worker", "started", "seconds")),
         *(("trials", name, b"bytes") for name in ("reason", "stderr", "process", "constraints")),
         *(("sessions", name, "text") for name in ("started", "ended", "pid", "workers")),
         ("sessions", "stop", b"bytes"),
+        ("progress", "trials", math.inf),
         *(("generations", name, '["x"]') for name in ("mean", "sd", "first", "restarts")),
     ],
 )
@@ -376,13 +379,13 @@ def test_an_index_that_does_not_fit_is_made_anew(tmp_path: Path) -> None:
     db = sqlite3.connect(study.path)
     with closing(db), db:
         db.execute("PRAGMA writable_schema = ON")
-        (sql,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'trials_point'").fetchone()
-        db.execute("DELETE FROM sqlite_master WHERE name = 'trials_point'")
+        (sql,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'points_hash'").fetchone()
+        db.execute("DELETE FROM sqlite_master WHERE name = 'points_hash'")
     db = sqlite3.connect(study.path)
     with closing(db), db:  # an index of nothing, under the name of the right one
         db.execute(sql + " WHERE id < 0")
         db.execute("PRAGMA writable_schema = ON")
-        db.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'trials_point'", (sql,))
+        db.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'points_hash'", (sql,))
     evaluated: list[str] = []
 
     def counted(p: dict[str, Any]) -> float:
@@ -392,3 +395,40 @@ def test_an_index_that_does_not_fit_is_made_anew(tmp_path: Path) -> None:
     known = [str(t.params) for t in study.trials() if t.evaluated]
     study.optimize(counted, budget=30)
     assert not set(known) & set(evaluated)
+
+
+@contextmanager
+def somebody_else() -> Iterator[None]:
+    """Permissions count: root may write anywhere."""
+    if os.getuid() != 0:
+        yield
+        return
+    os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+def test_a_killed_record_can_be_shown_from_a_folder_that_is_read_only(tmp_path: Path) -> None:
+    """The newest part of it is in the log, which SQLite alone cannot read there."""
+    study = made(tmp_path)
+    study.optimize(bowl, budget=5)
+    with closing(Database(study.path, write=True)) as opened, tempfile.TemporaryDirectory() as name:
+        trial = next(opened.trials())
+        opened.put([replace(trial, reason="only in the log")])
+        folder = Path(name)
+        for ending in ("", "-wal"):  # as a kill leaves them
+            shutil.copyfile(f"{study.path}{ending}", folder / f"study.db{ending}")
+        assert (folder / "study.db-wal").stat().st_size
+        folder.chmod(0o555)
+        for file in folder.iterdir():
+            file.chmod(0o444)
+        with somebody_else():
+            shown = Study.open(folder / "study.db")
+            assert next(shown.trials()).reason == "only in the log"
+            assert shown.summary().evaluations == 5
+            with pytest.raises(RecordError, match="cannot write in its folder"):
+                shown.optimize(bowl, budget=9)
+        folder.chmod(0o755)
+        assert sorted(file.name for file in folder.iterdir()) == ["study.db", "study.db-wal"]

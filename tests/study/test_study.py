@@ -466,3 +466,31 @@ def test_a_forged_record_ends_no_process(tmp_path: Path) -> None:
                 assert process.poll() is None
         finally:
             process.kill()
+
+
+def test_a_study_and_its_result_say_what_they_are(tmp_path: Path) -> None:
+    def fun(p: dict[str, Any]) -> tuple[float, dict[str, float]]:
+        return bowl(p), {"stress": 10.0 - p["k"]}
+
+    study = Study.create(tmp_path / "study.db", SPACE, seed=1, maximize=True)
+    assert repr(study) == f"<Study 'study' in '{tmp_path / 'study.db'}': maximize, 3 variables>"
+    for budget in (9, 9):  # the second finds everything on record
+        result = study.optimize(fun, budget=budget)
+        assert result.constraints == fun(result.params)[1]
+        assert len(result.history.restarts) == len(result.history) > 0
+
+
+def test_failures_are_counted_as_the_record_does(tmp_path: Path) -> None:
+    """Not once more for each time that such a point is proposed again."""
+
+    def fails(p: dict[str, Any]) -> float:
+        if p["a"] in (1, 2, 4):
+            raise ValueError("no mesh")
+        return distance(p)
+
+    study = made(tmp_path, DISCRETE, strategy="dx-nes-ici")
+    result = study.optimize(fails, budget=25)
+    summary = study.summary()
+    assert any(t.status == "repeated" and t.failure is not None for t in study.trials())
+    assert result.failures == sum(summary.failures.values())
+    assert isinstance(result.error, ValueError)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from saltus.study.summary import history_rows, ranking
-from saltus.study.trial import Trial
+from saltus.study.trial import Snapshot, Trial
 
 from ..objectives import constrained
 from .studies import made
@@ -33,9 +33,10 @@ def test_feasible_first_then_violation_then_value_then_the_first(direction: str,
 def test_history_is_of_feasible_values(sign: int) -> None:
     values = [(None, 1.0, 0), (5.0, 0.0, 1), (4.0, 2.0, 1), (7.0, 0.0, 2), (3.0, 0.0, 3), (2.0, 0.0, 3)]
     trials = [trial(i, None if v is None else sign * v, bad, g) for i, (v, bad, g) in enumerate(values)]
-    rows = list(history_rows("minimize" if sign == 1 else "maximize", trials))
-    expected = [(1, math.nan, math.nan, 1), (3, 5, 5, 2), (4, 5, 7, 1), (6, 2, 2, 2)]
-    np.testing.assert_array_equal(rows, np.array(expected) * (1, sign, sign, 1))
+    snapshots = [Snapshot(0, 0, 0, (), ()), Snapshot(2, 3, 1, (), ())]
+    rows = list(history_rows("minimize" if sign == 1 else "maximize", trials, snapshots))
+    expected = [(1, math.nan, math.nan, 1, 0), (3, 5, 5, 2, 0), (4, 5, 7, 1, 1), (6, 2, 2, 2, 1)]
+    np.testing.assert_array_equal(rows, np.array(expected) * (1, sign, sign, 1, 1))
 
 
 def test_a_study_knows_its_best(tmp_path: Path) -> None:

@@ -83,6 +83,10 @@ def parser() -> argparse.ArgumentParser:
     sub = add_study("run", run.run, "run a study, or continue it")
     sub.add_argument("--workers", type=int, metavar="K", help="evaluations at a time; -1: one for each core")
     sub.add_argument("--budget", type=int, metavar="B", help="evaluations in all, earlier ones included")
+    again = (
+        "forget all values, and evaluate the K best points again (default 10): the objective is another now"
+    )
+    sub.add_argument("--reevaluate", type=int, nargs="?", const=10, metavar="K", help=again)
     add_json(sub)
 
     add_json(add_study("show", show.show, "print the state of a study"))
@@ -109,6 +113,15 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--constraints", type=by_hand.constraint, nargs="+", metavar="C", help=above)
     sub.add_argument("--failed", metavar="REASON", help="there is no value, and why")
     add_json(sub)
+
+    sub = add_study("forget", by_hand.forget, "let trials count no more")
+    sub.add_argument("trials", type=int, nargs="*", metavar="TRIAL", help="their numbers")
+    sub.add_argument("--failures", action="store_true", help="all that failed")
+    add_json(sub)
+
+    sub = add("migrate", init.migrate, "take over the record of an older Saltus")
+    sub.add_argument("old", type=Path, metavar="OLD", help="the record, which stays as it is")
+    sub.add_argument("new", type=Path, metavar="NEW", help="the record to be made")
 
     sub = add("init", init.init, "write a study file to start from")
     file = Path("study.toml")

@@ -8,7 +8,7 @@ from ..study import SettingsError, Study
 from ..study.errors import blaming
 from ..study.settings import StudyFile
 from .codes import NOTHING
-from .lines import printable, say
+from .lines import counted, printable, say
 from .show import assignments, to_json, violation
 from .studies import opened, opened_or_created, record_of
 
@@ -54,6 +54,25 @@ def tell(options: argparse.Namespace) -> int:
         violated = f", {violation(trial)}" if trial.violation else ""
         value = math.nan if trial.value is None else trial.value
         print(f"trial {trial.id}: {value:.10g}{violated}")
+    return 0
+
+
+def forget(options: argparse.Namespace) -> int:
+    """Let trials count no more, for instance those of a simulator that was broken. They stay on record; the
+    search begins anew, with all others as past data.
+    """
+    if not (options.trials or options.failures):
+        raise SettingsError("forget takes the numbers of trials, or --failures")
+    study = opened(options.study, options.db)
+    gone = study.forget(options.trials, failures=options.failures)
+    if options.json:
+        print(to_json(gone))
+    elif gone:
+        print(
+            f"{counted(len(gone), 'trial')} forgotten; the search begins anew, with all others as past data"
+        )
+    else:
+        print("nothing to forget")
     return 0
 
 

@@ -3,6 +3,7 @@
 import argparse
 import csv
 import json
+import math
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -12,42 +13,60 @@ from .lines import printable
 from .show import violation
 from .studies import opened
 
-_BEFORE, _AFTER = ("trial", "generation"), ("value", "status", "reason", "seconds")
+_BEFORE, _VALUE, _AFTER = ("trial", "generation"), ("value",), ("status", "reason", "seconds")
 _FORMULAS = ("=", "+", "-", "@")  # what formulas begin with
 
 
 def export(options: argparse.Namespace) -> int:
     """Print all evaluations in the order asked, one row each: trial, generation, each variable, value,
-    status, reason, seconds. Candidates that were answered from the record are no evaluations, and left out.
+    each constraint, status, reason, seconds. Candidates that were answered from the record are no
+    evaluations, and left out.
     """
     study = opened(options.study, options.db)
+    limits = constraints(study)
+    names = columns(study, limits)
     if options.csv:
         table = csv.writer(sys.stdout, lineterminator="\n")
-        table.writerow(map(_written, columns(study)))
-        table.writerows([_written(value) for value in row] for row in rows(study))
+        table.writerow(map(_written, names))
+        table.writerows([_written(value) for value in row] for row in rows(study, limits))
         return 0
-    names = columns(study)
     between = "[\n"
-    for row in rows(study):  # one at a time: a long record does not fill the memory
+    for row in rows(study, limits):  # one at a time: a long record does not fill the memory
         sys.stdout.write(between + json.dumps(dict(zip(names, row, strict=True))))
         between = ",\n"
     sys.stdout.write("[]\n" if between == "[\n" else "\n]\n")
     return 0
 
 
-def columns(study: Study) -> list[str]:
-    """The header; a variable that has the name of another column is told from it."""
-    taken = (*_BEFORE, *_AFTER)
-    return [*_BEFORE, *(f"variable {n}" if n in taken else n for n in study.space.keys), *_AFTER]
+def constraints(study: Study) -> list[str]:
+    """The names of all constraints, in the order in which they were first given."""
+    return list(dict.fromkeys(name for trial in study.trials() for name in trial.constraints or ()))
 
 
-def rows(study: Study) -> Iterator[list[Any]]:
+def columns(study: Study, limits: list[str]) -> list[str]:
+    """The header; a variable or a constraint that has the name of another column is told from it."""
+    own = (*_BEFORE, *_VALUE, *_AFTER)
+    variables = [f"variable {n}" if n in own else n for n in study.space.keys]
+    taken = {*own, *variables}
+    named = [f"constraint {n}" if n in taken or n.isdecimal() else n for n in limits]
+    return [*_BEFORE, *variables, *_VALUE, *named, *_AFTER]
+
+
+def rows(study: Study, limits: list[str]) -> Iterator[list[Any]]:
     """One for each evaluation."""
     for trial in study.trials():
         if trial.evaluated:
             values = trial.params.values() if isinstance(trial.params, dict) else trial.params
             reason = violation(trial) if trial.violation else trial.reason
-            yield [trial.id, trial.generation, *values, trial.value, trial.status, reason, trial.seconds]
+            given = trial.constraints or {}
+            amounts = [_finite(given.get(name)) for name in limits]
+            after = trial.status, reason, trial.seconds
+            yield [trial.id, trial.generation, *values, trial.value, *amounts, *after]
+
+
+def _finite(amount: float | None) -> float | None:
+    """For JSON, which has no NaN and no infinity."""
+    return amount if amount is not None and math.isfinite(amount) else None
 
 
 def _written(value: Any) -> Any:

@@ -1,9 +1,10 @@
-"""A study file to start from."""
+"""What a study starts from: a study file, or the record of an older Saltus."""
 
 import argparse
 from importlib.resources import files
 
-from ..study import SettingsError
+from ..study import SettingsError, migration
+from .lines import counted
 
 
 def init(options: argparse.Namespace) -> int:
@@ -17,4 +18,13 @@ def init(options: argparse.Namespace) -> int:
     except OSError as error:
         raise SettingsError(f"{options.file}: cannot be written: {error.strerror}") from error
     print(f"{options.file}: edit it, then: saltus run {options.file}")
+    return 0
+
+
+def migrate(options: argparse.Namespace) -> int:
+    """Make a record of this version from one of an older Saltus, which stays as it is: its trials are past
+    data for a search that begins anew.
+    """
+    count = migration.migrate(options.old, options.new)
+    print(f"{options.new}: {counted(count, 'trial')} taken over: saltus run STUDY --db {options.new}")
     return 0

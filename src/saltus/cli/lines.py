@@ -4,6 +4,7 @@ import sys
 import time
 from contextlib import suppress
 
+from ..execution.log import Log
 from ..execution.progress import Progress
 from ..optimizer import Optimizer
 
@@ -54,10 +55,11 @@ class Lines(Progress):
         self._budget = budget
         self._last = -SECONDS_BETWEEN_LINES
 
-    def step(self, evaluations: int, optimizer: Optimizer, sign: float) -> None:
+    def step(self, log: Log, optimizer: Optimizer, sign: float) -> None:
         """Say how far it is, unless it was just said."""
         now = time.monotonic()
         if now - self._last >= SECONDS_BETWEEN_LINES:
             self._last = now
             clock = time.strftime("%H:%M:%S")
-            say(f"{clock}  {evaluations}/{self._budget} evaluations, {self.described(optimizer, sign)}")
+            described = self.described(log, optimizer, sign)
+            say(f"{clock}  {log.evaluations}/{self._budget} evaluations, {described}")

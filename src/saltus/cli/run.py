@@ -30,6 +30,10 @@ def run(options: argparse.Namespace) -> int:
         workers = worker_count(settings.workers)
     where = evaluating(file, workers, record_of(options.study, options.db))
     study = opened_or_created(file, options.db, workers)
+    if options.reevaluate is not None:
+        with blaming("--"):
+            again = study.reevaluate(options.reevaluate)
+        say(f"all values are forgotten; {counted(len(again), 'point')} to evaluate again, the best first")
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
     say(f"{study.head.name}: {size}, record {study.path}")
     result = study.run(where, described(file), limits, workers=workers, bar=progress(budget), say=say)
@@ -38,7 +42,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.json:
         record = [] if options.db is None else ["--db", str(options.db)]
         command = shlex.join(["saltus", "report", str(options.study), *record])
-        say(f"{result.message}\n    pictures: {command}")
+        best = "none" if result.params is None else f"{result.fun:.10g}"
+        say(f"{result.message}\n    best: {best}\n    pictures: {command}")
     if result.stop is Stop.INTERRUPTED:
         return INTERRUPTED
     return TROUBLE if result.stop is Stop.FAILING or result.params is None else DONE

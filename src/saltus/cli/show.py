@@ -18,6 +18,7 @@ _LONGEST_NAME = 40
 # what scripts are told of a study, of a trial besides its number, and of the last session
 _STUDY = (
     *("name", "direction", "strategy", "seed", "population", "batch", "best", "evaluations", "repeated"),
+    "forgotten",
     *("generations", "restarts", "failures", "last_failure", "unfinished"),
 )
 _TRIAL = (
@@ -48,8 +49,12 @@ def as_text(summary: Summary, shares: Mapping[str, Share] | None) -> str:
         value = "no value" if best.value is None else f"{best.value:.10g}"
         rows.append(("best", f"{value} (trial {best.id}{violated})"))
         rows += [("", f"{name} = {json.dumps(value)}") for name, value in _items(best.params)]
+        limits = list((best.constraints or {}).items())
+        rows += [("constraints" if i == 0 else "", _judged(*limit)) for i, limit in enumerate(limits)]
     rows += _what_matters(shares or {})
     repeated = f", and {summary.repeated} answered from the record" if summary.repeated else ""
+    if summary.forgotten:
+        repeated += f"; {counted(summary.forgotten, 'trial')} forgotten"
     generations = counted(summary.generations, "generation")
     rows.append(("evaluations", f"{summary.evaluations} in {generations}{repeated}"))
     rows.append(("restarts", str(summary.restarts)))
@@ -67,10 +72,14 @@ def as_text(summary: Summary, shares: Mapping[str, Share] | None) -> str:
     now = time.time()
     for trial in running[:_LONGEST_LIST]:
         rows.append(("", f"trial {trial.id} for {now - (trial.started or now):.0f} s: {_listed(trial)}"))
-    if not running:
+    if not running and not summary.sessions:  # by hand: somebody has to know them in full
         rows += [("", f"trial {t.id}: {assignments(t)}") for t in summary.unfinished[:_LONGEST_LIST]]
     rows.append(("state", state(summary)))
     return "\n".join(f"{name + ':' if name else '':>12} {printable(text)}" for name, text in rows)
+
+
+def _judged(name: str, amount: float) -> str:
+    return f"{name} = {amount:.6g}{'' if amount <= 0 else '  (violated)'}"
 
 
 def _what_matters(shares: Mapping[str, Share]) -> list[tuple[str, str]]:

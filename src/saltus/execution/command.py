@@ -23,7 +23,7 @@ from typing import IO, Any
 from .._checks import did_you_mean
 from ..order import Failure, Outcome
 from ..result import Candidate
-from .evaluation import Answer, Ended, EvaluationError, MachineError, checked_outcome
+from .evaluation import Answer, Ended, EvaluationError, MachineError, NotCountedError, checked_outcome
 from .evaluator import Started
 from .processes import RECORD, TRIAL, end_group, how_it_ended
 
@@ -132,6 +132,9 @@ class CommandWorker:
             except EvaluationError as error:
                 kept = command.keep != "never"
                 error.stderr = tail(err) or tail(out)
+                if error.failure is Failure.DIED and error.exit_code is not None:
+                    with suppress(ResultError):
+                        self._read(folder, out)  # it may say that it is not to count
                 raise
             finally:
                 if kept and command.work is not None:
@@ -251,6 +254,8 @@ def from_file(folder: Path, name: str) -> Outcome:
 def from_json(text: str, what: str) -> Outcome:
     """The result in a JSON object: `value`, and perhaps `constraints`: an object with their names, or a list.
 
+    `not_counted` and a reason instead: the evaluation is not to count.
+
     >>> from_json('{"value": 1.5, "constraints": {"stress": -0.2}}', "the last line").constraints
     {'stress': -0.2}
     """
@@ -258,6 +263,8 @@ def from_json(text: str, what: str) -> Outcome:
         data = json.loads(text)
     except (ValueError, RecursionError):
         raise ResultError(f"{what} is no valid JSON") from None
+    if isinstance(data, dict) and isinstance(data.get("not_counted"), str):
+        raise NotCountedError(data["not_counted"])
     if not isinstance(data, dict) or "value" not in data:
         raise ResultError(f"{what} must be a JSON object with 'value'")
     for key in data if "constraints" not in data else ():  # anything else may stand there, but no misspelling

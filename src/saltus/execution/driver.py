@@ -13,15 +13,17 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Literal
 
+import numpy as np
+
 from .._checks import check_limits
 from ..optimizer import Optimizer
 from ..order import Outcome, sign
-from ..result import Candidate, History, Result
+from ..result import MANY_FAILURES, Candidate, History, Result
 from ..search.stopping import Stop
 from .evaluation import Ended, Run
 from .evaluator import Evaluator, Job
@@ -71,6 +73,7 @@ class Limits:
     budget: int
     target: float | None = None
     max_seconds: float | None = None
+    since: float = field(default_factory=time.monotonic, compare=False)  # what the seconds are counted from
 
     def __post_init__(self) -> None:
         """A clear error for a limit that is none."""
@@ -187,7 +190,7 @@ class InFlight:
         except BrokenExecutor as error:
             raise WorkerError(f"the executor is broken: {error}") from error
         del self._jobs[id]
-        if self._log.heard is not None:
+        if self._log.heard is not None and not run.withheld:
             self._log.heard(self._candidates[id], run)
         self._runs[id] = run
 
@@ -226,7 +229,7 @@ class Driver:
         self.on_error = on_error
         self.sign = sign(maximize)
         self.target = None if limits.target is None else self.sign * limits.target
-        self.max_seconds = math.inf if limits.max_seconds is None else limits.max_seconds
+        self.deadline = math.inf if limits.max_seconds is None else limits.since + limits.max_seconds
         self.interrupted = False
         self._flight: InFlight | None = None
         self._failure: ObjectiveError | WorkerError | None = None  # the first, to be raised
@@ -234,6 +237,9 @@ class Driver:
         # of the generation under way: feasible values, and how many were begun if it is evaluated as a whole
         self._values: list[float] = []
         self._begun = 0
+        self._failing = 0  # how many failures there were in a row ...
+        self._error: Exception | None = None  # ... and the last exception
+        self._constraints: tuple[int, dict[str, float]] | None = None  # of the best, by the candidate's id
 
     def run(
         self,
@@ -250,8 +256,7 @@ class Driver:
             bar: told of every evaluation, or None.
             width: how many evaluations to keep under way; None: whole batches.
         """
-        deadline = time.monotonic() + self.max_seconds
-        flight = self._flight = InFlight(self.log, evaluator, deadline)
+        flight = self._flight = InFlight(self.log, evaluator, self.deadline)
         flight.interrupted = self.interrupted
         try:
             stop = self._drive(flight, callback, bar, width)
@@ -264,12 +269,46 @@ class Driver:
             return Stop.INTERRUPTED
         except WorkerError as error:
             for candidate, run in flight.rest():  # nothing is lost
-                if self.on_error == "infeasible" or run.error is None:
+                if run.error is None or (self.on_error == "infeasible" and not run.withheld):
                     self._hear(candidate, run)
             error.optimizer = self.optimizer
             raise
         finally:
             self._tell()
+
+    def evaluate(
+        self, evaluator: Evaluator, candidates: list[Candidate], bar: Progress | None
+    ) -> Stop | None:
+        """Evaluate candidates that the optimizer has not asked, for the log alone.
+
+        Args:
+            evaluator: where evaluations run.
+            candidates: those which the log knows.
+            bar: told of every evaluation, or None.
+
+        A reason to stop, if not all of them could be evaluated.
+        """
+        flight = self._flight = InFlight(self.log, evaluator, self.deadline)
+        flight.interrupted = self.interrupted
+        possible = max(0, self.budget - self.log.evaluations)
+        left = candidates[:possible]
+        try:
+            while left:
+                again = []
+                flight.begin(left)
+                for candidate, run in flight.results(ordered=True):
+                    if run.withheld and self.log.withheld(candidate, run):
+                        again.append(candidate)
+                    if bar is not None:
+                        bar.step(self.log, self.optimizer, self.sign)
+                    if self.log.stop is not None:
+                        flight.withdraw()
+                left, stop = again, self._reason(flight)
+                if stop is not None and (left or stop is not Stop.BUDGET):
+                    return stop
+        except KeyboardInterrupt:
+            return Stop.INTERRUPTED
+        return Stop.BUDGET if self.log.evaluations >= self.budget and len(candidates) > possible else None
 
     def _drive(
         self, flight: InFlight, callback: Callable[[], bool], bar: Progress | None, width: int | None
@@ -279,15 +318,17 @@ class Driver:
         generation = optimizer.generation
         stop = self._feed(flight, width)
         for candidate, run in flight.results(ordered=waits):
-            if run.error is not None and self.on_error == "raise":
+            kept = run.withheld and self.log.withheld(candidate, run)  # to be evaluated again
+            if run.error is not None and not kept and (self.on_error == "raise" or run.withheld):
                 self._fail(flight, candidate, run.error)
                 continue
-            self._hear(candidate, run)
+            if not kept:
+                self._hear(candidate, run)
             if waits and bar is None and not flight.idle and self._reason(flight) is None:
                 continue  # a batch is told as a whole, unless somebody looks on
             self._tell()
             if bar is not None:
-                bar.step(self.log.evaluations, optimizer, self.sign)
+                bar.step(self.log, optimizer, self.sign)
             if not waits:
                 optimizer.settle()
             stop = stop or self._reason(flight)
@@ -312,6 +353,8 @@ class Driver:
         optimizer, log, under_way = self.optimizer, self.log, flight.size
         if self._reached_target():
             return Stop.TARGET
+        if time.monotonic() >= self.deadline:
+            return Stop.SECONDS
         if optimizer.stop is not None and optimizer.between_generations and not optimizer.auto_restart:
             return optimizer.stop
         pending = optimizer.pending
@@ -349,6 +392,8 @@ class Driver:
     def _hear(self, candidate: Candidate, run: Run) -> None:
         """Keep an outcome, as it is minimised, until the optimizer is told."""
         told = run.outcome if run.outcome.failure is None else run.result
+        self._failing = 0 if told.failure is None else self._failing + 1
+        self._error = run.error or self._error
         plain = not told.constraints and told.failure is None
         value = self.sign * told.value
         self._heard.append((candidate, value if plain else replace(told, value=value)))
@@ -360,6 +405,10 @@ class Driver:
         heard, self._heard = self._heard, []
         if heard:
             self.optimizer.tell([candidate for candidate, _ in heard], [told for _, told in heard])
+        best = self.optimizer.best
+        for candidate, told in heard:
+            if best is not None and candidate.id == best.id:
+                self._constraints = best.id, dict(told.constraints) if isinstance(told, Outcome) else {}
 
     def interrupt(self) -> None:
         """Begin nothing more, wait for what is running, and return; may be called from a signal handler."""
@@ -375,6 +424,7 @@ class Driver:
             self.sign * best.value if best is not None and not best.violation else math.nan,
             self.sign * min(values) if values else math.nan,
             self._begun or len(values),
+            self.optimizer.restarts,
         )
         self._values, self._begun = [], 0
         self.log.told(row)
@@ -399,6 +449,17 @@ class Driver:
         known = best is not None and best.feasible and best.value <= self.target
         return known or min(self._values, default=math.inf) <= self.target
 
+    def _constraints_of_best(self) -> dict[str, float]:
+        """As it was told here, or before: then it is in the memory."""
+        best, memory = self.optimizer.best, self.optimizer.memory
+        if best is None:
+            return {}
+        if self._constraints is not None and self._constraints[0] == best.id:
+            return self._constraints[1]
+        row = memory.ids == best.id
+        told = {name: memory.constraint(name)[row] for name in memory.constraint_names}
+        return {name: float(c[0]) for name, c in told.items() if len(c) and not np.isnan(c[0])}
+
     def result(self, stop: Stop | None, history: History) -> Result:
         """The result so far; without a stop, an intermediate one."""
         optimizer, best = self.optimizer, self.optimizer.best
@@ -410,11 +471,14 @@ class Driver:
             fun=math.nan if best is None else self.sign * best.value,
             nfev=self.log.evaluations,
             nit=optimizer.generation,
-            success=feasible and (stop is Stop.TARGET or planned),
+            success=feasible and (stop is Stop.TARGET or (planned and self._failing < MANY_FAILURES)),
             stop=stop,
             restarts=optimizer.restarts,
-            failures=optimizer.failures,
+            failures=self.log.failures,
             violation=0.0 if best is None else best.violation,
+            constraints=self._constraints_of_best(),
+            failing=self._failing,
+            error=self._error,
             history=history,
             _learnt=optimizer.learnt(maximize=self.sign < 0),
         )

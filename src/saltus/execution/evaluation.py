@@ -63,6 +63,18 @@ class EvaluationError(RuntimeError):
         return type(self), (self.reason, self.exit_code, self.stderr, self.failure)
 
 
+class NotCountedError(EvaluationError):
+    """Raised by an objective whose evaluation is not to count: the licence server is down, the disk is full.
+
+    It says nothing about the point, so no search learns from it, and no budget pays for it. A study evaluates
+    the point again; too many in a row stop it. `minimize` raises an `ObjectiveError`.
+
+    >>> raise NotCountedError("the licence server does not answer")
+    Traceback (most recent call last):
+    saltus.execution.evaluation.NotCountedError: the licence server does not answer
+    """
+
+
 class MachineError(RuntimeError):
     """This machine cannot evaluate anything now, whatever the point: no search is to learn from that."""
 
@@ -113,6 +125,11 @@ class Run:
         """
         failure = self.outcome.failure
         return self.outcome if failure is None else Outcome(math.nan, failure=failure)
+
+    @property
+    def withheld(self) -> bool:
+        """Whether it is not to count."""
+        return isinstance(self.error, NotCountedError)
 
     @property
     def failure_reason(self) -> str | None:

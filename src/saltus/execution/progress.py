@@ -4,6 +4,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from ..optimizer import Optimizer
+from .log import Log
 
 
 class Progress(AbstractContextManager["Progress"]):
@@ -19,24 +20,25 @@ class Progress(AbstractContextManager["Progress"]):
                 raise ImportError("progress=True needs tqdm: pip install 'saltus[progress]'") from error
             self._bar = tqdm(total=total, unit="eval", dynamic_ncols=True)
 
-    def step(self, evaluations: int, optimizer: Optimizer, sign: float) -> None:
-        """Show that there are so many evaluations now; `sign` turns values back if they are maximised."""
+    def step(self, log: Log, optimizer: Optimizer, sign: float) -> None:
+        """Show how many evaluations there are now; `sign` turns values back if they are maximised."""
         if self._bar is None:
             return
+        evaluations = log.evaluations
         with suppress(OSError):  # a terminal that was closed does not end the search
-            self._bar.set_postfix_str(self.described(optimizer, sign), refresh=False)
+            self._bar.set_postfix_str(self.described(log, optimizer, sign), refresh=False)
             if not self._bar.n:  # what earlier sessions did says nothing about the speed of this one
                 self._bar.n = self._bar.initial = evaluations - 1
             self._bar.update(evaluations - self._bar.n)
 
     @staticmethod
-    def described(optimizer: Optimizer, sign: float) -> str:
+    def described(log: Log, optimizer: Optimizer, sign: float) -> str:
         """Where the search is, in a few words."""
         best = optimizer.best
         text = "none" if best is None else f"{sign * best.value:.6g}"
         if best is not None and not best.feasible:
             text = f"violation {best.violation:.3g}"
-        failures = f", failures {optimizer.failures}" if optimizer.failures else ""
+        failures = f", failures {log.failures}" if log.failures else ""
         return f"best {text}{failures}, restarts {optimizer.restarts}"
 
     def __exit__(self, *error: object) -> None:

@@ -20,6 +20,7 @@ from .evaluation import (
     Ended,
     EvaluationError,
     MachineError,
+    NotCountedError,
     Objective,
     described,
     evaluate,
@@ -35,15 +36,29 @@ _ONE_THREAD = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
     "VECLIB_MAXIMUM_THREADS",
 )
+_GUARD = (
+    "a worker process ran the main part of the script again. A script that uses workers must guard it with "
+    "`if __name__ == '__main__':`"
+)
 _NOT_STARTED = (
     "a worker process {how} before the objective was loaded. Does its module exit or crash when imported? "
     "A script that uses workers must guard its main part with `if __name__ == '__main__':`, and the "
     "objective must be a function of a module, not of an interactive session"
 )
+UNGUARDED = 64  # exit code of a worker process that would start workers while it is being started itself
 _LONGEST_PICKLE = 1_000_000  # bytes of an exception that is sent itself, and not described
 _LONGEST_START = 600.0  # seconds
 _context = multiprocessing.get_context("spawn")  # a clean process: no threads, no locks
 _environment_lock = threading.Lock()
+
+
+def leave_if_unguarded() -> None:
+    """End this process if it is a worker that is being started, and runs the script that started it again.
+
+    The parent knows what to say then; a traceback here would only hide it.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        os._exit(UNGUARDED)
 
 
 class WorkerError(EvaluationError):
@@ -75,6 +90,7 @@ class Sent(NamedTuple):
     @classmethod
     def of(cls, error: Exception, itself: bool = True) -> Sent:
         """Pack an exception; `itself` says whether the receiver wants more than the description."""
+        itself = itself or isinstance(error, NotCountedError)
         trace = "".join(traceback.format_exception(error)).strip()[-LONGEST_MESSAGE:]
         pickled = None
         if itself:
@@ -113,6 +129,7 @@ class WorkerProcess:
         self._start()
 
     def _start(self) -> None:
+        leave_if_unguarded()
         with self._lock:
             if self._ended:
                 raise Ended
@@ -136,7 +153,9 @@ class WorkerProcess:
         except (EOFError, OSError):
             if self._ended:
                 raise Ended from None
-            raise WorkerError(_NOT_STARTED.format(how=self._bury(patience=0.2))) from None
+            how = self._bury(patience=0.2)
+            unguarded = self._process.exitcode == UNGUARDED
+            raise WorkerError(_GUARD if unguarded else _NOT_STARTED.format(how=how)) from None
         if error is not None:
             self._bury()
             raise error

@@ -209,6 +209,19 @@ class Optimizer(AskTell):
             for key, theta in fits.items():
                 self._surrogate.foretell(key, theta)
 
+    @atomic
+    def correct(self, id: int, params: Params) -> None:
+        """Make what was asked under an id and not told this point, as another machine has rounded it.
+
+        >>> from saltus import Float, Space
+        >>> optimizer = Optimizer(Space({"x": Float(-5, 5)}), seed=1)
+        >>> (candidate,) = optimizer.ask(1)
+        >>> optimizer.correct(candidate.id, {"x": candidate.params["x"] + 1e-15})
+        """
+        given = self._given[id]
+        correct(self, id, self._encoding.numbers_of(params))
+        self._given[id] = Candidate(id, params, given.slot)
+
     # looking
 
     @property
@@ -375,5 +388,5 @@ class Optimizer(AskTell):
         """
         try:
             return restored(cls, state, space, asked)
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
+        except (LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, MemoryError) as error:
             raise ValueError(f"not a state of a Saltus optimizer: {error!r}") from error

@@ -27,4 +27,7 @@ def parsed(values: Any, violation: Any, count: int) -> tuple[list[float], list[f
     numbers = as_numbers("value", values, count)
     if violation is None:
         return numbers, [0.0] * count, details
-    return numbers, [max(v, 0.0) for v in as_numbers("violation", violation, count)], details
+    amounts = as_numbers("violation", violation, count)
+    if any(amount < 0 for amount in amounts):
+        raise ValueError(f"violation must be 0 or more, the sum of what is violated, got {min(amounts)}")
+    return numbers, amounts, details

@@ -10,7 +10,9 @@ import json
 import math
 import os
 import re
+import shutil
 import sqlite3
+import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,11 +32,13 @@ from .trial import Head, Session, Snapshot, Trial
 
 APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
 # of schema.sql; 1 was that of Saltus 0.1: constraints without names, no kind of failure; in 2 there was no
-# batch, and the strategy "saltus" was what is "saltus-es" now
-VERSION = 3
+# batch, and the strategy "saltus" was what is "saltus-es" now; in 3 the state was written with every batch
+VERSION = 4
 SYNC_INTERVAL = 0.05  # seconds
 R = TypeVar("R", Trial, Session, Snapshot)
-_COLUMNS = tuple(field.name for field in fields(Trial))  # of the table trials, before `point`
+# of the table trials
+_COLUMNS = tuple(field.name for field in fields(Trial) if field.name != "params")
+_WITH_POINTS = "SELECT trials.*, points.* FROM trials LEFT JOIN points USING (id)"
 _ADVICE = {  # what to do about a message of SQLite; the first that fits
     "full": "the disk is full; what was recorded before is safe: make room and continue",
     "read-?only": "it cannot be written; what was recorded before is safe: make it writable and continue",
@@ -63,7 +67,7 @@ class Database:
             raise RecordError(f"{path}: there is no record")
         if path.stat().st_size == 0:
             raise RecordError(f"{path}: this file is empty, not a record")
-        self._db = _connected(path, write)
+        self._db = connected(path, write)
         self._file = os.stat(path)
         try:
             with _explained(self.path):
@@ -81,7 +85,7 @@ class Database:
         if cls.is_made(path):
             other = "Study.open opens it, another name begins anew"
             raise RecordError(f"{path}: there is something already; {other}")
-        db = _connected(path, write=True)
+        db = connected(path, write=True)
         with _explained(path), closing(db), db:
             db.execute("BEGIN IMMEDIATE")
             schema = files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
@@ -91,14 +95,15 @@ class Database:
             db.execute(f"PRAGMA user_version = {VERSION}")
             row = head.as_dict() | {"space": json.dumps(head.space.to_plain()), "noisy": int(head.noisy)}
             _insert(db, "study", (1, *row.values()))
-            _insert(db, "state", (1, 0, 0, state))
+            _insert(db, "state", (1, 0, state))
+            _insert(db, "progress", (1, 0))
 
     @staticmethod
     def is_made(path: Path) -> bool:
         """Whether there is something in the file: a record, or anything else that must not be lost."""
         if not path.exists() or path.stat().st_size == 0:
             return False
-        with _explained(path), closing(_connected(path, write=False)) as db:
+        with _explained(path), closing(connected(path, write=False)) as db:
             (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
             (application,) = db.execute("PRAGMA application_id").fetchone()
             return bool(tables or application)
@@ -111,10 +116,8 @@ class Database:
         if version != VERSION:
             advice = "a newer Saltus wrote it: update this one"
             if version < VERSION:
-                name = "Saltus 0.1" if version == 1 else "that one"
                 advice = (
-                    f"an older Saltus wrote it: `saltus export` of {name} reads it; a search like it begins "
-                    "with strategy 'saltus-es', as its 'saltus', which had no model, is called now"
+                    f"an older Saltus wrote it: `saltus migrate {self.path} NEW.db` takes its trials over"
                 )
             here = f"Saltus {__version__} reads records of version {VERSION}"
             raise RecordError(f"{self.path}: {here}, got one of version {version}; {advice}")
@@ -122,9 +125,9 @@ class Database:
     def _check_index(self) -> None:
         """Repeats are found by the index of points: one that does not fit its table is made anew."""
         with _explained(self.path):
-            (said,) = self._db.execute("PRAGMA integrity_check(trials)").fetchone()
+            (said,) = self._db.execute("PRAGMA integrity_check(points)").fetchone()
             if said != "ok":
-                self._db.execute("REINDEX trials_point")
+                self._db.execute("REINDEX points_hash")
 
     def _head(self) -> Head:
         with self._understanding("study"):
@@ -137,14 +140,13 @@ class Database:
 
     # writing
 
-    def add(self, trials: Iterable[Trial], snapshot: Snapshot | None, evaluations: int, state: str) -> None:
-        """Write a generation, or a part of it, and the state of the optimizer that asked it: all or nothing.
+    def add(self, trials: Iterable[Trial], snapshot: Snapshot | None, state: str | None) -> None:
+        """Write a generation, or a part of it, and perhaps the optimizer that asked it: all or nothing.
 
         Args:
             trials: the new ones.
             snapshot: where the search was looking, if the generation is new.
-            evaluations: how many the optimizer had been told.
-            state: the optimizer, as JSON.
+            state: the optimizer, as JSON; None: it follows from the one on record and what was told since.
         """
         self._check_still_there()
         with self._writing():
@@ -152,9 +154,12 @@ class Database:
                 *numbers, mean, sd = astuple(snapshot)
                 _insert(self._db, "generations", (*numbers, json.dumps(mean), json.dumps(sd)))
             for trial in trials:
+                _insert(self._db, "points", _point_row(trial))
                 _insert(self._db, "trials", _trial_row(trial))
             (count,) = self._db.execute("SELECT coalesce(max(id) + 1, 0) FROM trials").fetchone()
-            _insert(self._db, "state", (1, count, evaluations, state))
+            _insert(self._db, "progress", (1, count))
+            if state is not None:
+                _insert(self._db, "state", (1, count, state))
 
     def _check_still_there(self) -> None:
         """What is written to a file that was removed is lost: better to stop."""
@@ -184,30 +189,47 @@ class Database:
 
     # reading
 
-    def state(self) -> tuple[int, int, str]:
-        """How many trials and evaluations there were, and the optimizer, when it last asked."""
+    def state(self) -> tuple[int, str]:
+        """How many trials there were when the optimizer was last written, and the optimizer."""
         with self._understanding("state"):
-            trials, evaluations, optimizer = self._only_row("state")
-            return int(trials), int(evaluations), str(optimizer)
+            trials, optimizer = self._only_row("state")
+            return int(trials), str(optimizer)
+
+    def count_trials(self) -> int:
+        """How many there are."""
+        with self._understanding("progress"):
+            return int(self._only_row("progress")[0])
+
+    def count_evaluations(self) -> tuple[int, int]:
+        """How many trials were evaluated, with success or not, and how many of them failed."""
+        failed = self._count("SELECT count(*) FROM trials WHERE status = 'failed'")
+        return failed + self._count("SELECT count(*) FROM trials WHERE status = 'done'"), failed
 
     def trial(self, id: int) -> Trial:
         """The trial of this number as it is on record; one that is not there is a RecordError."""
-        rows = self._rows("trials", "WHERE id = ?", id)
-        if not rows:
-            raise self._damaged(f"trial {id} is missing")
-        return self._trial(rows[0])
+        for trial in self._trials("WHERE trials.id = ?", id):
+            return trial
+        raise self._damaged(f"trial {id} is missing")
 
     def find(self, params: Params) -> Trial | None:
-        """The last trial with exactly these values that is no repeat itself, or None."""
+        """The last trial with exactly these values that is no repeat itself and counts, or None."""
         text = _json(params)
-        which = "WHERE point = ? AND repeats IS NULL ORDER BY id DESC LIMIT 1"
-        found = self._rows("trials", which, _hash(text))
-        return self._trial(found[0]) if found and found[0][2] == text else None
+        which = "WHERE hash = ? AND repeats IS NULL AND status != 'forgotten' ORDER BY trials.id DESC LIMIT 1"
+        for trial in self._trials(which, _hash(text)):
+            return trial if _json(trial.params) == text else None
+        return None
 
     def count_points(self, failures_since: float) -> int:
         """How many different points have an outcome that holds: a value, or a failure since then."""
         holds = "status = 'done' OR (status = 'failed' AND coalesce(started, 0) >= ?)"
-        return self._count(f"SELECT count(DISTINCT point) FROM trials WHERE {holds}", failures_since)
+        both = "trials JOIN points USING (id)"
+        return self._count(f"SELECT count(DISTINCT hash) FROM {both} WHERE {holds}", failures_since)
+
+    def names_of_constraints(self) -> list[str] | None:
+        """Those of the last trial that gave a value; None if there is none."""
+        for trial in self._trials("WHERE status = 'done' ORDER BY trials.id DESC LIMIT 1"):
+            return list(trial.constraints or ())
+        return None
 
     def repeats_in_a_row(self) -> int:
         """How many of the last trials repeat others."""
@@ -216,17 +238,26 @@ class Database:
 
     def trials(self) -> Iterator[Trial]:
         """All trials in the order asked, one at a time: memory does not grow with the record."""
-        with _explained(self.path):
-            expected, _, _ = self.state()
-            count = 0
-            for row in self._db.execute("SELECT * FROM trials ORDER BY id"):
-                trial = self._trial(self._checked("trials", row))
-                if trial.id != count:
-                    raise self._damaged(f"trial {count} is missing")
-                count += 1
-                yield trial
-            if count < expected:  # more may have been asked since
+        expected, count = self.count_trials(), 0
+        for trial in self._trials("ORDER BY trials.id"):
+            if trial.id != count:
                 raise self._damaged(f"trial {count} is missing")
+            count += 1
+            yield trial
+        if count < expected:  # more may have been asked since
+            raise self._damaged(f"trial {count} is missing")
+
+    def unfinished(self) -> list[Trial]:
+        """The trials that are asked or running."""
+        return list(self._trials("WHERE status IN ('asked', 'running') ORDER BY trials.id"))
+
+    def _trials(self, condition: str, *values: Any) -> Iterator[Trial]:
+        with _explained(self.path):
+            for row in self._db.execute(f"{_WITH_POINTS} {condition}", values):
+                trial, point = self._checked("trials", row[:-4]), row[-4:]
+                if point[0] is None:
+                    raise self._damaged(f"the point of trial {trial[0]} is missing")
+                yield self._trial(trial, self._checked("points", point)[1])
 
     def snapshots(self) -> Iterator[Snapshot]:
         """All generations, one at a time."""
@@ -260,13 +291,13 @@ class Database:
 
     def _checked(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """The row without its checksum, which must be right."""
-        if _checksum(row[:-1]) != row[-1]:
+        if checksum(row[:-1]) != row[-1]:
             raise self._damaged(f"row {row[0]!r} of the table {table} has a wrong checksum")
         return row[:-1]
 
-    def _trial(self, row: tuple[Any, ...]) -> Trial:
+    def _trial(self, row: tuple[Any, ...], params: Any) -> Trial:
         with self._understanding("trials"):
-            id, generation, params, status, value, violation, constraints, failure, *rest = row[:-1]
+            id, generation, status, value, violation, constraints, failure, *rest = row
             amounts = None
             if constraints is not None:
                 given = json.loads(constraints).items()
@@ -282,7 +313,7 @@ class Database:
         named = isinstance(params, dict) and space.names is not None and tuple(params) == space.names
         listed = isinstance(params, list) and space.names is None and len(params) == len(space)
         values = params.values() if isinstance(params, dict) else params
-        if not (named or listed) or not {type(value) for value in values} <= {int, float, bool}:
+        if not (named or listed) or not {*map(type, values)} <= {int, float, bool}:
             raise ValueError("params must be a number for each variable")
 
     def _damaged(self, what: str) -> RecordError:
@@ -293,7 +324,7 @@ class Database:
         """What stands in a row must mean something, also if its checksum is right."""
         try:
             yield
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError) as error:
             raise self._damaged(f"the table {table}: {error}") from error
 
     @contextmanager
@@ -337,36 +368,48 @@ def _typed(row: R) -> R:
     return row
 
 
-def _connected(path: Path, write: bool) -> sqlite3.Connection:
+def connected(path: Path, write: bool) -> sqlite3.Connection:
     """A connection with a write-ahead log: readers and the writer do not wait for each other."""
-    with _explained(path):
-        uri = f"{path.absolute().as_uri()}?{'mode=rwc' if write else _reading_mode(path)}"
+    if write:
+        return _connection(path, "mode=rwc")
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        return _connection(path, "mode=rw")  # SQLite tidies up after itself what it needs to read
+    log, memory = (path.with_name(path.name + ending) for ending in ("-wal", "-shm"))
+    if not log.exists():
+        return _connection(path, "mode=ro&immutable=1")  # nobody else writes either
+    if memory.exists():
+        return _connection(path, "mode=ro")
+    with tempfile.TemporaryDirectory(prefix="saltus-") as folder:  # SQLite cannot read a log without `memory`
+        for file in (path, log):
+            shutil.copyfile(file, Path(folder, file.name))
+        return _connection(Path(folder, path.name), "mode=rw", shown=path)
+
+
+def _connection(path: Path, mode: str, shown: Path | None = None) -> sqlite3.Connection:
+    """Open a file; `shown` is the name by which the user knows it."""
+    with _explained(shown or path):
+        uri = f"{path.absolute().as_uri()}?{mode}"
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30.0)
         try:
-            db.execute("PRAGMA journal_mode = WAL" if write else "PRAGMA query_only = ON")
+            if shown is not None:
+                db.execute("SELECT count(*) FROM sqlite_master")  # opens the files, whose names go
+            db.execute("PRAGMA journal_mode = WAL" if mode == "mode=rwc" else "PRAGMA query_only = ON")
             db.execute("PRAGMA trusted_schema = OFF")  # nothing in the file's schema is executed
             db.execute("PRAGMA cell_size_check = ON")
+            db.execute("PRAGMA secure_delete = OFF")  # a state that is replaced need not be overwritten first
         except BaseException:
             db.close()
             raise
         return db
 
 
-def _reading_mode(path: Path) -> str:
-    """How to look at a file: where we may write, SQLite tidies up after itself what it needs to read."""
-    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-        return "mode=rw"
-    log = path.with_name(path.name + "-wal")
-    return "mode=ro" if log.exists() else "mode=ro&immutable=1"  # then nobody else writes either
-
-
 def _insert(db: sqlite3.Connection, table: str, values: Sequence[Any]) -> None:
     """Write a row with its checksum, over one with the same key."""
-    row = (*values, _checksum(values))
+    row = (*values, checksum(values))
     db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * len(row))})", row)
 
 
-def _checksum(values: Sequence[Any]) -> int:
+def checksum(values: Sequence[Any]) -> int:
     """Of a row, as JSON."""
     plain = [v.hex() if isinstance(v, bytes) else v for v in values]
     return zlib.crc32(json.dumps(plain).encode("ascii"))
@@ -374,12 +417,16 @@ def _checksum(values: Sequence[Any]) -> int:
 
 def _trial_row(trial: Trial) -> tuple[Any, ...]:
     row = {name: getattr(trial, name) for name in _COLUMNS}
-    row["params"] = text = _json(trial.params)
     if trial.constraints is not None:
         row["constraints"] = _json({name: _written(c) for name, c in trial.constraints.items()})
     if trial.failure is not None:
         row["failure"] = trial.failure.name
-    return (*row.values(), _hash(text))
+    return tuple(row.values())
+
+
+def _point_row(trial: Trial) -> tuple[Any, ...]:
+    text = _json(trial.params)
+    return trial.id, text, _hash(text)
 
 
 def _json(value: Any) -> str:

@@ -9,7 +9,7 @@ import json
 import math
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 from .._typing import Params
 from ..execution.evaluation import LONGEST_MESSAGE, EvaluationError, Run
 from ..execution.evaluator import Job, settled
-from ..execution.log import HistoryRow
+from ..execution.log import REPEATS_IN_A_ROW, HistoryRow
 from ..execution.processes import identity
 from ..optimizer import Optimizer
 from ..order import Outcome
@@ -35,9 +35,12 @@ from .trial import Snapshot, Trial
 FAILURES_AT_FIRST = 20
 # ... and so many one that had worked: the search is not to learn from a simulator that is down.
 FAILURES_LATER = 100
-# Candidates in a row that were all known, for each dimension: nothing new is to be expected then.
-REPEATS_IN_A_ROW = 200
+# Characters of the optimizer's state that may be written for each trial: in up to 20 variables it is written
+# with every batch, in 1000 after some 2000 trials. What was told since is told again when the study goes on.
+STATE_FOR_EACH_TRIAL = 20_000
 LONGEST_STDERR = 4000
+# what becomes of values on record if the objective is another now
+KEPT = "values on record are kept; `saltus run --reevaluate` (Study.reevaluate) evaluates the best ones again"
 LONGEST_STDERR_OF_SUCCESS = 1000
 LONGEST_REASON = 300
 
@@ -50,31 +53,42 @@ class Journal:
     is new.
     """
 
-    def __init__(self, database: Database, optimizer: Optimizer) -> None:
+    def __init__(
+        self,
+        database: Database,
+        optimizer: Optimizer,
+        waiting: Sequence[Candidate] | None = None,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
         """Go on where the record ends.
 
         Args:
             database: the record, open for writing.
             optimizer: the search, restored from the record; what it has pending may be evaluated already.
+            waiting: what is to be evaluated before the search begins, if it is to begin anew.
+            say: is called with a line for the user where something unusual happens.
         """
         self._database, self._optimizer = database, optimizer
         self._points = optimizer.space.count_points()
         self._answers = not database.head.noisy
         self._trials: dict[int, Trial] = {}  # of the generation under way
         self._first: dict[str, int] = {}  # of each point in it, the first trial
-        self._asked, evaluations, _ = database.state()
+        self._saved, state = database.state()  # how many trials there were then
+        self._size = len(state)
+        self._asked = database.count_trials()
         self._generation = optimizer.generation - 1
-        for candidate in optimizer.pending:
+        for candidate in optimizer.pending if waiting is None else waiting:
             self._generation = optimizer.generation
             trial = database.trial(candidate.id)
             if trial.params != as_plain(candidate.params):
                 raise RecordError(f"{database.path}: trial {trial.id} does not fit the optimizer's state")
             self._remember(trial)
-            evaluations += trial.evaluated
-        self.evaluations = evaluations
+        self.evaluations, self.failures = database.count_evaluations()
         done = any(t.status == "done" for t in self._trials.values())
         self._succeeded = done or optimizer.best is not None
         self._failures_in_a_row = 0
+        self._say = say
+        self._constraints = database.names_of_constraints()
         self._repeats_in_a_row = database.repeats_in_a_row()
         # times on record never go back, even if the clock does: they say what was before what
         times = (t for s in database.sessions() for t in (s.started, s.ended) if t is not None)
@@ -111,7 +125,7 @@ class Journal:
         return self._trials.get(trial.repeats) or self._database.trial(trial.repeats)
 
     def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
-        """Write down what is asked, with the optimizer that asked it; then submit what is not on record.
+        """Write down what is asked; then submit what is not on record.
 
         One job for each candidate comes back, in their order; candidates at the same point share one.
         """
@@ -128,7 +142,7 @@ class Journal:
         return jobs.values()
 
     def add(self, new: list[Candidate]) -> None:
-        """Write down new candidates, and the state of the optimizer that asked them, in one transaction."""
+        """Write down new candidates, and now and then the optimizer that asked them, in one transaction."""
         if not new:
             return
         optimizer = self._optimizer
@@ -140,14 +154,12 @@ class Journal:
             where = (tuple(np.asarray(v).tolist()) for v in (optimizer.mean, optimizer.sd))
             snapshot = Snapshot(self._generation, new[0].id, optimizer.restarts, *where)
         trials = [self._trial(candidate) for candidate in new]
-        state = json.dumps(optimizer.state(memory=False), allow_nan=False)
-        self._database.add(trials, snapshot, self.evaluations - self._known_but_pending(), state)
-        self._asked = new[-1].id + 1
-
-    def _known_but_pending(self) -> int:
-        """Evaluations that the optimizer was not told: `__init__` finds and counts them in the trials."""
-        pending = {c.id for c in self._optimizer.pending}
-        return sum(t.evaluated for t in self._trials.values() if t.id in pending)
+        asked, state = new[-1].id + 1, None
+        if self._size <= STATE_FOR_EACH_TRIAL * (asked - self._saved):
+            state = json.dumps(optimizer.state(memory=False), allow_nan=False)
+            self._saved, self._size = asked, len(state)
+        self._database.add(trials, snapshot, state)
+        self._asked = asked
 
     def _trial(self, candidate: Candidate) -> Trial:
         """The trial of a new candidate; if the point is known, it says whose outcome is its own."""
@@ -207,9 +219,25 @@ class Journal:
         self._put(trial)
         self.evaluations += 1
         if trial.status == "failed":
+            self.failures += 1
             self._failures_in_a_row += 1
         else:
             self._succeeded, self._failures_in_a_row = True, 0
+            self._compare(list(trial.constraints or ()))
+
+    def _compare(self, names: list[str]) -> None:
+        """Say it if the objective has other constraints than before: the best may violate them."""
+        if self._constraints is not None and sorted(names) != sorted(self._constraints):
+            before, now = (", ".join(each) or "none" for each in (self._constraints, names))
+            self._say(f"note: the constraints were {before} before and are {now} now; {KEPT}")
+            self._constraints = None  # once is enough
+
+    def withheld(self, candidate: Candidate, run: Run) -> bool:
+        """An evaluation is not to count: it is done again, unless too many in a row are like this."""
+        reason = _shortened(run.failure_reason or "no reason given")
+        self._put(replace(reset(self._trials[candidate.id]), reason=reason))
+        self._failures_in_a_row += 1
+        return True
 
     def _put(self, trial: Trial) -> None:
         self._database.put([trial])
@@ -224,7 +252,7 @@ class Journal:
 
 
 def reset(trial: Trial) -> Trial:
-    """A trial whose evaluation was ended before it gave anything."""
+    """A trial whose evaluation was ended before it gave anything, or gave nothing that counts."""
     return replace(trial, status="asked", worker=None, started=None, process=None)
 
 

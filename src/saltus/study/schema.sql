@@ -13,11 +13,17 @@ CREATE TABLE study (
     version TEXT NOT NULL,      -- of Saltus
     checksum INTEGER NOT NULL
 );
+CREATE TABLE points (           -- of each trial; written once, since in many dimensions they are long
+    id INTEGER PRIMARY KEY,     -- of the trial
+    params TEXT NOT NULL,       -- JSON: what the objective gets
+    hash BLOB NOT NULL,         -- of params, to find repeats
+    checksum INTEGER NOT NULL
+);
+CREATE INDEX points_hash ON points (hash);
 CREATE TABLE trials (
     id INTEGER PRIMARY KEY,     -- from 0, in the order asked
     generation INTEGER NOT NULL,
-    params TEXT NOT NULL,       -- JSON: what the objective gets
-    status TEXT NOT NULL,       -- asked, running, done, failed or repeated
+    status TEXT NOT NULL,       -- asked, running, done, failed, repeated or forgotten
     value REAL,
     violation REAL NOT NULL,    -- sum of the violated constraints
     constraints TEXT,           -- JSON: an object, the value of each by its name; above 0 is violated
@@ -31,10 +37,8 @@ CREATE TABLE trials (
     started REAL,
     seconds REAL,
     process TEXT,               -- while it is running: which process
-    point BLOB NOT NULL,        -- hash of params, to find repeats
     checksum INTEGER NOT NULL
 );
-CREATE INDEX trials_point ON trials (point);
 CREATE TABLE generations (
     generation INTEGER PRIMARY KEY,
     first INTEGER NOT NULL,     -- its first trial
@@ -45,9 +49,13 @@ CREATE TABLE generations (
 );
 CREATE TABLE state (
     id INTEGER PRIMARY KEY CHECK (id = 1),
-    trials INTEGER NOT NULL,        -- how many there were ...
-    evaluations INTEGER NOT NULL,   -- ... and how many had been evaluated when this was written
-    optimizer TEXT NOT NULL,        -- JSON: Optimizer.state()
+    trials INTEGER NOT NULL,    -- how many there were when this was written
+    optimizer TEXT NOT NULL,    -- JSON: Optimizer.state(), or a mark that it begins anew
+    checksum INTEGER NOT NULL
+);
+CREATE TABLE progress (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    trials INTEGER NOT NULL,    -- how many there are
     checksum INTEGER NOT NULL
 );
 CREATE TABLE sessions (

@@ -8,7 +8,8 @@ import operator
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from .._checks import check_attempts, check_seed, checked_count, worker_count
+from .._checks import check_attempts, check_seed, checked_count, wants_maximum, worker_count
 from .._typing import Params, PerVariable
 from .._version import __version__
 from ..execution.choose import evaluating
@@ -25,18 +26,21 @@ from ..execution.evaluation import Constraints, EvaluationError, Objective, Run,
 from ..execution.evaluator import Evaluator
 from ..execution.processes import end_commands, end_worker
 from ..execution.progress import Progress
+from ..execution.worker_process import leave_if_unguarded
 from ..minimize import default_budget, stopping
 from ..optimizer import Optimizer
-from ..result import History, Result
+from ..result import Candidate, History, Result
 from ..search import Memory
 from ..search.learnt import Expected, Learnt, Share
 from ..search.settings import DEFAULT_STRATEGY
 from ..space import Space
+from . import anew
 from .database import Database
 from .errors import RecordError, SettingsError, StudyError
 from .interrupts import interruptible
-from .journal import Journal, remember, reset
+from .journal import KEPT, Journal, remember, reset
 from .lock import is_held, locked, name_of
+from .replay import DepartedError, replay
 from .summary import Summary, history_rows, summarise
 from .trial import Head, Session, Snapshot, Trial
 
@@ -64,6 +68,11 @@ class Study:
         self.path = path.absolute()  # the objective may go to another folder
         self.space = self.head.space
 
+    def __repr__(self) -> str:
+        """Where it is, and what it searches."""
+        head = self.head
+        return f"<Study {head.name!r} in {str(self.path)!r}: {head.direction}, {len(self.space)} variables>"
+
     @classmethod
     def create(
         cls,
@@ -71,7 +80,8 @@ class Study:
         space: Space,
         *,
         name: str | None = None,
-        direction: Direction = "minimize",
+        direction: Direction | None = None,
+        maximize: bool = False,
         strategy: str = DEFAULT_STRATEGY,
         population: int | None = None,
         batch: int = 1,
@@ -86,7 +96,8 @@ class Study:
             path: the record, an SQLite file; by custom its name ends in `.db`.
             space: the variables.
             name: a title; default the file's name.
-            direction: "minimize" or "maximize".
+            direction: "minimize" (the default) or "maximize"; `maximize=True`, as in `minimize`, says the
+                same.
             strategy, population, batch, mean, sigma: as for `Optimizer`.
             seed: a whole number; by default one is drawn, and recorded.
             noisy: if the objective gives another value each time, evaluate points that repeat again
@@ -105,8 +116,7 @@ class Study:
             raise TypeError(f"name must be text or None, got {name!r}")
         if not isinstance(noisy, bool):
             raise TypeError(f"noisy must be True or False, got {noisy!r}")
-        if direction not in ("minimize", "maximize"):
-            raise ValueError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
+        direction = "maximize" if wants_maximum(maximize, direction) else "minimize"
         check_seed(seed)
         seed = int(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
         optimizer = Optimizer(
@@ -123,6 +133,8 @@ class Study:
         now, version = time.time(), __version__
         sizes = optimizer.population, int(batch)
         head = Head(title, space, direction, strategy, *sizes, seed, noisy, now, version)
+        if path.exists():
+            leave_if_unguarded()
         with locked(path, patience=PATIENCE):
             Database.create(path, head, json.dumps(optimizer.state(memory=False), allow_nan=False))
         return cls(path)
@@ -181,12 +193,14 @@ class Study:
         if not callable(fun):
             raise TypeError(f"fun must be callable, got {type(fun).__name__}")
         check_attempts(timeout, retries)
+        limits = Limits(default_budget(self.space) if budget is None else budget, target, max_seconds)
         count = worker_count(workers)
+        if count > 1:
+            leave_if_unguarded()
         where = evaluating(fun, count, executor, timeout, retries)
         name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
-        limits = Limits(default_budget(self.space) if budget is None else budget, target, max_seconds)
         bar = Progress(int(limits.budget)) if progress else None
-        return self.run(where, f"python {name}", limits, workers=count, callback=callback, bar=bar)
+        return self.run(where, f"python {name}", limits, workers=count, callback=callback, bar=bar, say=_warn)
 
     def run(
         self,
@@ -220,24 +234,32 @@ class Study:
         'The budget of evaluations was used up.'
         """
         with ExitStack() as stack:
-            database, optimizer = stack.enter_context(self._writing())
+            database = stack.enter_context(self._writing())
             stack.enter_context(bar or nullcontext())
-            for line in _tidy(database, optimizer, objective):
+            for line in _tidy(database, objective):
                 say(line)
-            journal = Journal(database, optimizer)
+            optimizer, waiting = self._search(database)
+            journal = Journal(database, optimizer, waiting or None, say)
             driver = Driver(optimizer, journal, limits, maximize=self.maximize, on_error="infeasible")
-            # in their order, and only up to the first that is unknown: as if they had just been evaluated
-            for candidate in itertools.takewhile(journal.knows, optimizer.pending):
-                driver.tell(candidate, journal.answer(candidate))
             evaluator = stack.enter_context(where)
             with (
                 interruptible(driver, evaluator, say),
-                _session(database, journal, workers, objective) as session,
+                _session(database, lambda: journal, workers, objective) as session,
             ):
-                watched = stopping(callback, lambda _: driver.result(None, History()))
-                stop = driver.run(evaluator, watched, bar)
+                stop = driver.evaluate(evaluator, waiting, bar) if waiting else None
+                if waiting and stop is None:  # now the search can begin
+                    optimizer, _ = self._search(database)
+                    journal = Journal(database, optimizer, say=say)
+                    driver.optimizer, driver.log = optimizer, journal
+                if stop is None:
+                    # in their order, and only up to the first that is unknown: as if just evaluated
+                    for candidate in itertools.takewhile(journal.knows, optimizer.pending):
+                        driver.tell(candidate, journal.answer(candidate))
+                    watched = stopping(callback, lambda _: driver.result(None, History()))
+                    stop = driver.run(evaluator, watched, bar)
                 session.stop = stop.name
-            return driver.result(stop, History(list(history_rows(self.head.direction, database.trials()))))
+            rows = history_rows(self.head.direction, database.trials(), database.snapshots())
+            return driver.result(stop, History(list(rows)))
 
     def ask(self, count: int | None = None) -> list[Trial]:
         """The next trials to evaluate by hand: the rest of the generation, or so many.
@@ -258,7 +280,10 @@ class Study:
         """
         if count is not None:
             count = checked_count(count)
-        with self._writing(PATIENCE) as (database, optimizer):
+        with self._writing(PATIENCE) as database:
+            optimizer, waiting = self._search(database)
+            if waiting:
+                return []
             journal = Journal(database, optimizer)
             out: list[Trial] = []
             driver = Driver(optimizer, journal, Limits(budget=1), maximize=self.maximize)  # only to tell
@@ -306,14 +331,74 @@ class Study:
         else:
             run = Run.failed(EvaluationError(failed))
         trial = operator.index(trial)
-        with self._writing(PATIENCE) as (database, optimizer):
-            journal = Journal(database, optimizer)
-            waiting = [t.id for t in journal.to_evaluate(optimizer.pending)]
+        with self._writing(PATIENCE) as database:
+            optimizer, first = self._search(database)
+            journal, pending = Journal(database, optimizer, first or None), first or optimizer.pending
+            waiting = [t.id for t in journal.to_evaluate(pending)]
             if trial not in waiting:
                 numbers = ", ".join(map(str, waiting)) or "none"
                 raise SettingsError(f"trial {trial} is not waiting for a value; these are: {numbers}")
-            journal.heard(next(c for c in optimizer.pending if c.id == trial), run)
+            journal.heard(next(c for c in pending if c.id == trial), run)
             return database.trial(trial)
+
+    def forget(self, trials: Iterable[int] = (), *, failures: bool = False) -> list[int]:
+        """Let trials count no more, as if they had not been: for instance with a simulator that was broken.
+
+        They stay on record as "forgotten". The search begins anew, with all others as past data.
+
+        Args:
+            trials: their numbers; those that repeat them are forgotten, too.
+            failures: forget all that failed, besides.
+
+        The numbers of those that were forgotten now come back.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
+        >>> study.forget([study.best.id]) and study.summary().evaluations
+        9
+        """
+        given = {operator.index(trial) for trial in trials}
+        with self._writing(PATIENCE) as database:
+            gone, changed = anew.forgotten(list(database.trials()), given, failures)
+            if gone:
+                self._begin_anew(database, changed)
+        return gone
+
+    def reevaluate(self, count: int = 10) -> list[Trial]:
+        """Forget all values, since the objective is another now, and put the best points in line for it.
+
+        They are evaluated when the study is run, the best first; then the search begins anew.
+
+        Args:
+            count: how many points.
+
+        The new trials come back.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> before = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
+        >>> first = study.reevaluate(3)[0].params
+        >>> after = study.optimize(lambda p: abs(p["teeth"] - 37) + 1, budget=3)
+        >>> after.params == before.params == first, after.fun - before.fun
+        (True, 1.0)
+        """
+        count = checked_count(count, "reevaluate takes a positive whole number of points")
+        with self._writing(PATIENCE) as database:
+            new, changed = anew.again(list(database.trials()), count, self.head.direction)
+            if not new:
+                raise SettingsError(f"{self.path}: there is no value on record, so nothing to evaluate again")
+            self._begin_anew(database, changed)
+        return new
+
+    def _begin_anew(self, database: Database, changed: list[Trial]) -> None:
+        """Write trials, and that the search begins anew, all or nothing."""
+        with self._readable():
+            state = json.loads(database.state()[1])
+            last = max((t.generation for t in itertools.chain(database.trials(), changed)), default=-1)
+            database.add(changed, None, anew.mark(state, last + 1))
 
     @property
     def best(self) -> Trial | None:
@@ -391,9 +476,9 @@ class Study:
     def _learnt(self) -> Learnt:
         memory = Memory(len(self.space))
         with self._reading() as database, self._readable():
-            optimizer = Optimizer.restore(json.loads(database.state()[2]), self.space)
+            encoding = anew.encoding(self.space, json.loads(database.state()[1]))
             remember(memory, (t for t in database.trials() if t.evaluated), self.head.direction)
-        return optimizer.learnt(memory, maximize=self.maximize)
+        return Learnt(encoding, memory, maximize=self.maximize)
 
     def remove_if_empty(self) -> bool:
         """Remove the record if nothing was ever asked, so that nothing is lost with it; whether it is gone.
@@ -420,36 +505,61 @@ class Study:
         return closing(Database(self.path, write=False))
 
     @contextmanager
-    def _writing(self, patience: float = 0.0) -> Iterator[tuple[Database, Optimizer]]:
-        """The record and its optimizer, for this process alone."""
+    def _writing(self, patience: float = 0.0) -> Iterator[Database]:
+        """The record, for this process alone."""
         with locked(self.path, patience), closing(Database(self.path, write=True)) as database:
-            yield database, self._optimizer(database)
+            yield database
 
-    def _optimizer(self, database: Database) -> Optimizer:
+    def _search(self, database: Database) -> tuple[Optimizer, list[Candidate]]:
+        """The optimizer as it was; and if it is to begin anew, what is to be evaluated before that."""
+        try:
+            return self._optimizer(database)
+        except DepartedError:
+            self._begin_anew(database, [])
+            return self._optimizer(database)
+
+    def _optimizer(self, database: Database) -> tuple[Optimizer, list[Candidate]]:
         with self._readable():
+            count, text = database.state()
+            state, trials, direction = json.loads(text), database.trials(), self.head.direction
+            if anew.is_mark(state):
+                before = list(itertools.islice(trials, count))
+                optimizer = anew.begun(self.head, state, before, count)
+                waiting = anew.waiting(self.space, before)
+                if not waiting:
+                    replay(optimizer, list(trials), count, direction)
+                return optimizer, waiting
             # the state is without its memory: points are in the record already, those that are asked too
-            state, asked = json.loads(database.state()[2]), lambda id: database.trial(id).params
-            optimizer = Optimizer.restore(state, self.space, asked)
-            told = (t for t in database.trials() if t.generation < optimizer.generation)
-            remember(optimizer.memory, told, self.head.direction)
-        return optimizer
+            optimizer = Optimizer.restore(state, self.space, lambda id: database.trial(id).params)
+            told, later = _parted(trials, optimizer.generation)
+            remember(optimizer.memory, told, direction)
+            replay(optimizer, [*later, *trials], count, direction)
+            return optimizer, []
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
         """A record that makes no sense is a RecordError."""
         try:
             yield
-        except StudyError:
+        except (StudyError, DepartedError):
             raise
         except Exception as error:  # whatever a foreign file may hold
             raise RecordError(f"{self.path}: the optimizer's state cannot be read: {error}") from error
 
 
+def _warn(line: str) -> None:
+    """For who calls from Python: what is noteworthy about the objective."""
+    if line.startswith("note: "):
+        warnings.warn(line.removeprefix("note: "), stacklevel=4)
+
+
 @contextmanager
-def _session(database: Database, journal: Journal, workers: int, objective: str) -> Iterator[Session]:
+def _session(
+    database: Database, journal: Callable[[], Journal], workers: int, objective: str
+) -> Iterator[Session]:
     """On record from its beginning to its end; `stop` is the caller's to set, unless an error ends it."""
     number = len(database.sessions())
-    session = Session(journal.now(), None, socket.gethostname(), os.getpid(), workers, None, objective)
+    session = Session(journal().now(), None, socket.gethostname(), os.getpid(), workers, None, objective)
     database.put_session(number, session)
     try:
         yield session
@@ -458,17 +568,17 @@ def _session(database: Database, journal: Journal, workers: int, objective: str)
         raise
     finally:
         with suppress(RecordError):  # that it cannot be written is known by then
-            journal.close()
-            session.ended = journal.now()
+            journal().close()
+            session.ended = journal().now()
             database.put_session(number, session)
 
 
-def _tidy(database: Database, optimizer: Optimizer, objective: str) -> Iterator[str]:
+def _tidy(database: Database, objective: str) -> Iterator[str]:
     """End and take back what a session that died left running; say what was done, and what is new."""
     for session in database.sessions()[-1:]:
         if session.objective != objective:
-            yield f"note: the objective was {session.objective} before; values on record are kept"
-    waiting = [t for c in optimizer.pending if not (t := database.trial(c.id)).evaluated]
+            yield (f"note: the objective was {session.objective} before and is {objective} now; {KEPT}")
+    waiting = database.unfinished()
     left = [trial for trial in waiting if trial.status == "running"]
     parent = max((session.pid for session in database.sessions()[-1:]), default=0)
     ended = [trial.id for trial in left if end_worker(trial.process, parent)]
@@ -478,3 +588,14 @@ def _tidy(database: Database, optimizer: Optimizer, objective: str) -> Iterator[
         yield f"the last session died with {len(left)} evaluations running; they are done again"
     if ended:
         yield f"ended what it had left running: trials {', '.join(map(str, ended))}"
+
+
+def _parted(trials: Iterator[Trial], generation: int) -> tuple[list[Trial], list[Trial]]:
+    """Of the trials before a generation those that count; and the first one of it, if there is one."""
+    told: list[Trial] = []
+    for trial in trials:
+        if trial.generation >= generation:
+            return told, [trial]
+        if trial.over:
+            told.append(trial)
+    return told, []

@@ -24,6 +24,7 @@ class Summary(Head):
         failures: how often each reason for a failure occurred, the most frequent first.
         last_failure: the most recent trial that failed.
         repeated: candidates answered from the record.
+        forgotten: trials that count no more.
         generations, restarts: how many there have been.
         unfinished: trials that are asked or running.
         sessions: the processes that ran the study, oldest first.
@@ -40,6 +41,7 @@ class Summary(Head):
     unfinished: list[Trial]
     sessions: list[Session]
     running: bool = False
+    forgotten: int = 0
 
 
 def summarise(
@@ -75,6 +77,7 @@ def summarise(
         failures=dict(reasons.most_common()),
         last_failure=last.get("failed"),
         repeated=counts["repeated"],
+        forgotten=counts["forgotten"],
         generations=max((trial.generation + 1 for trial in last.values()), default=0),
         restarts=max((snapshot.restarts for snapshot in snapshots), default=0),
         unfinished=unfinished,
@@ -99,14 +102,18 @@ def sign_of(direction: str) -> float:
     return order.sign(direction == "maximize")
 
 
-def history_rows(direction: str, trials: Iterable[Trial]) -> Iterator[HistoryRow]:
+def history_rows(
+    direction: str, trials: Iterable[Trial], snapshots: Iterable[Snapshot]
+) -> Iterator[HistoryRow]:
     """The rows of a `History`, one for each generation, of trials in the order asked."""
     sign = sign_of(direction)
+    restarts = {snapshot.generation: snapshot.restarts for snapshot in snapshots}
     best, evaluations = math.inf, 0
-    for _, generation in itertools.groupby(trials, key=lambda t: t.generation):
-        members = list(generation)
+    last = 0
+    for number, generation in itertools.groupby(trials, key=lambda t: t.generation):
+        members, last = list(generation), restarts.get(number, last)
         evaluations += sum(t.evaluated for t in members)
         value = min((sign * t.value for t in members if t.feasible and t.value is not None), default=math.inf)
         best = min(best, value)
         known = [sign * v if v < math.inf else math.nan for v in (best, value)]
-        yield evaluations, known[0], known[1], len(members)
+        yield evaluations, known[0], known[1], len(members), last

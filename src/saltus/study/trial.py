@@ -8,7 +8,7 @@ from ..order import Failure
 from ..search.stopping import Stop
 from ..space import Space
 
-Status = Literal["asked", "running", "done", "failed", "repeated"]
+Status = Literal["asked", "running", "done", "failed", "repeated", "forgotten"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,13 @@ class Trial:
         id: its number, from 0, in the order asked.
         generation: the generation that it belongs to.
         params: what the objective gets: a dict, or a list for a space without names.
-        status: "asked", "running", "done", "failed", or "repeated": answered from an earlier trial.
+        status: "asked", "running", "done", "failed", "repeated": answered from an earlier trial, or
+            "forgotten": what it gave counts no more.
         value: the objective's value in the user's direction; None unless there is one.
         violation: by how much constraints are violated in total; 0 if none is.
         constraints: the value of each constraint by its name; above 0 is violated. None without any.
         failure: the kind of failure, if it failed.
-        reason: why it failed, in words.
+        reason: why it failed, in words; of one that is to be evaluated again, why it did not count.
         repeats: the trial that answered this one.
         attempts: how often it was evaluated: more than once if it failed and was tried again.
         exit_code: of the command; negative for a signal, as in Python's subprocess.
@@ -82,9 +83,14 @@ class Trial:
         return self.status in ("done", "failed")
 
     @property
+    def over(self) -> bool:
+        """Whether it has an outcome that counts, its own or that of another trial."""
+        return self.evaluated or self.status == "repeated"
+
+    @property
     def feasible(self) -> bool:
-        """Whether there is a value and every constraint holds."""
-        return self.value is not None and self.violation == 0
+        """Whether there is a value that counts and every constraint holds."""
+        return self.over and self.value is not None and self.violation == 0
 
 
 @dataclass(frozen=True, slots=True)

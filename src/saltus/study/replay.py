@@ -1,0 +1,78 @@
+"""From the optimizer that is on record to the one that asked last: what was told since is told again.
+
+The state of a search in many dimensions is long (40 MiB for 1000 variables), so it is not written with every
+batch. What was asked since is taken from the record, and never computed anew alone: another machine may round
+otherwise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .._typing import Params
+from ..optimizer import Optimizer
+from ..order import Outcome
+from .journal import run_of
+from .summary import sign_of
+from .trial import Trial
+
+ROUNDING = 1e-6  # relative: by how much points may differ from one machine to another
+
+
+class DepartedError(ValueError):
+    """The search does not ask what is on record: another machine, or another version, goes another way."""
+
+
+def replay(optimizer: Optimizer, trials: Sequence[Trial], asked: int, direction: str) -> None:
+    """Let an optimizer ask and be told what is on record, up to the batch of which not all is known.
+
+    Args:
+        optimizer: as it was when so many trials had been asked.
+        trials: from its generation on, in the order asked.
+        asked: how many trials there were.
+        direction: of the study.
+    """
+    rest = [trial for trial in trials if trial.id >= asked]
+    while True:
+        generation = optimizer.generation
+        new = [trial for trial in rest if trial.generation == generation]
+        if new:
+            _ask(optimizer, new)
+            rest = rest[len(new) :]
+        pending, first = optimizer.pending, trials[0].id if trials else 0
+        known = [trials[candidate.id - first] for candidate in pending]
+        if pending and not all(trial.over for trial in known):
+            if rest:
+                raise DepartedError(f"generation {generation} is not complete, and another follows")
+            return
+        if pending:
+            optimizer.tell(pending, [told(trial, direction) for trial in known])
+        if not rest:
+            return
+        if optimizer.generation == generation:
+            raise DepartedError(f"generation {generation} is larger than on record")
+
+
+def _ask(optimizer: Optimizer, trials: Sequence[Trial]) -> None:
+    """Ask what is on record."""
+    candidates = optimizer.ask(len(trials))
+    if [candidate.id for candidate in candidates] != [trial.id for trial in trials]:
+        raise DepartedError(f"generation {optimizer.generation} is smaller than on record")
+    for candidate, trial in zip(candidates, trials, strict=True):
+        here, there = (_numbers(params) for params in (candidate.params, trial.params))
+        if here == there:
+            continue
+        if not np.allclose(here, there, rtol=ROUNDING, atol=ROUNDING**2):
+            raise DepartedError(f"trial {trial.id} is elsewhere on record")
+        optimizer.correct(trial.id, trial.params)
+
+
+def _numbers(params: Params) -> list[float]:
+    return [*(params.values() if isinstance(params, dict) else params)]
+
+
+def told(trial: Trial, direction: str) -> Outcome:
+    """What the optimizer learns of a trial that is over: to be minimised."""
+    outcome = run_of(trial).result
+    return replace(outcome, value=sign_of(direction) * outcome.value)
