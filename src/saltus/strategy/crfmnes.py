@@ -178,8 +178,8 @@ def natural_gradient(v: FloatArray, y: FloatArray, w: FloatArray) -> tuple[Float
     """The natural gradient of sum_i w_i log p(y_i) for v and for log D, where y comes from N(0, I + v v^T).
 
     The names are those of docs/crfmnes.md. t is how much of what v and D have to do with one another is taken
-    into account: all of it, unless a single variable is a large part of v. Then they could replace one another
-    there, and the Fisher matrix would be singular.
+    into account: all of it, unless a single variable is a large part of v. Then they could replace one
+    another there, and the Fisher matrix would be singular.
     """
     vv = float(v @ v)
     per_length = 1 / math.sqrt(vv) if vv else 0.0

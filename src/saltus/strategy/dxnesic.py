@@ -86,7 +86,7 @@ class State(NamedTuple):
 
 @dataclass(slots=True)
 class Population(Mirrored):
-    """A generation of mirrored pairs, with z in the axes of V: the second half of x has z_{lambda/2 + i} = -z_i."""
+    """A generation, with z in the axes of V; the second half of x has z_{lambda/2 + i} = -z_i."""
 
     along_axes: FloatArray
 

@@ -1,4 +1,4 @@
-"""A generation of mirrored pairs, and of points besides that its Gaussian did not draw: what NES cores share."""
+"""A generation of mirrored pairs, and of points besides that its Gaussian did not draw."""
 
 from __future__ import annotations
 
