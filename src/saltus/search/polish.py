@@ -9,10 +9,11 @@ import numpy as np
 from .._typing import FloatArray
 from ..order import WORST, Key
 from ..space.lattice import Lattice
-from ..strategy import Gaussian, Integers, MovingGaussian, Ranking, Round, default_population, scaled
-from ..strategy.late import embed_scaled
+from ..strategy import Gaussian, Integers, MovingGaussian, Ranking, Round, crfmnes, default_population, scaled
+from ..strategy.late import embed_crfmnes, embed_scaled
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Evaluated, Proposals, Results
+from .settings import MANY_VARIABLES
 from .stopping import LARGEST_SD, SAME_VALUE, SMALLEST_SD
 
 RATE = 0.45  # least learning rate of A: larger than in a mixed run, there are fewer variables
@@ -35,14 +36,20 @@ class Polish(GaussianPhase):
     def __init__(
         self, domain: Domain, point: Evaluated, covariance: FloatArray, goal: Key | None = None
     ) -> None:
-        """Without a goal it is coarse; with one it goes on while it may reach that."""
+        """Without a goal it is coarse; with one it goes on while it may reach that.
+
+        The covariance is as `MixedRun.conditional` gives it.
+        """
         self.domain = domain
         self.goal = goal
         self.best = self.start = point
-        sd = np.sqrt(np.maximum(covariance.diagonal(), SMALLEST_SD**2))
-        variances, axes = np.linalg.eigh(covariance / np.outer(sd, sd))
-        A = axes * np.sqrt(np.maximum(variances, FLATTEST))
-        self.gaussian = self._gaussian(sd, A)
+        if domain.n_continuous > MANY_VARIABLES:
+            self.gaussian = self._gaussian_of_many(np.maximum(covariance[0], SMALLEST_SD), covariance[1])
+        else:
+            sd = np.sqrt(np.maximum(covariance.diagonal(), SMALLEST_SD**2))
+            variances, axes = np.linalg.eigh(covariance / np.outer(sd, sd))
+            A = axes * np.sqrt(np.maximum(variances, FLATTEST))
+            self.gaussian = self._gaussian(sd, A)
         self.trail: list[float] = []  # the best value so far, after each of the last generations
         self.generations = 0
         self.bests: list[float] = []  # of the last generations, each for itself
@@ -55,8 +62,16 @@ class Polish(GaussianPhase):
         start = partial(scaled.start, m=self.start.x[:n], integers=integers, sd=sd, A=A)
         return Gaussian(scaled, embed_scaled, integers, default_population(n), constants, start)
 
+    def _gaussian_of_many(self, scales: FloatArray | float, v: FloatArray | None) -> MovingGaussian:
+        n = self.domain.n_continuous
+        integers = Integers(n, _NO_INTEGERS, 0.5, Round())
+        constants = partial(crfmnes.constants, n)
+        start = partial(crfmnes.start, m=self.start.x[:n], integers=integers, scales=scales, v=v)
+        return Gaussian(crfmnes, embed_crfmnes, integers, default_population(n), constants, start)
+
     def _prepare(self) -> None:
-        self.gaussian = self._gaussian(1.0, None)
+        many = self.domain.n_continuous > MANY_VARIABLES
+        self.gaussian = (self._gaussian_of_many if many else self._gaussian)(1.0, None)
 
     @property
     def window(self) -> int:

@@ -21,6 +21,9 @@ OF_THE_MODEL = ("quadratic kernel", "warping", "region", "quadratic steps", "sho
 OPTIONAL_WITH_A_MODEL = ("model", "asking", "limits", "evolution", *ASKED, *OF_THE_MODEL, *OPTIONAL)
 
 
+MANY_VARIABLES = 50  # more than these: no model, no N x N matrices, slopes instead of curvatures
+
+
 class Settings(NamedTuple):
     """What a search was asked to be; `Optimizer` explains the arguments.
 

@@ -67,10 +67,12 @@ class State(NamedTuple):
     @property
     def covariance(self) -> FloatArray:
         """Of the Gaussian."""
-        scales = self.sigma * self.D
-        C = np.outer(scales * self.v, scales * self.v)
-        C.flat[:: len(scales) + 1] += scales**2
-        return C
+        return matrix(self.sigma * self.D, self.v)
+
+    def conditional(self, n: int) -> FloatArray:
+        """The first n coordinates given the others: two rows, their scales sigma D and their v."""
+        others = self.v[n:]
+        return np.stack((self.sigma * self.D[:n], self.v[:n] / math.sqrt(1.0 + others @ others)))
 
     @property
     def age(self) -> int:
@@ -95,18 +97,26 @@ def constants(N: int, population: int, *, exact: bool = False) -> Constants:
     )
 
 
-def start(c: Constants, m: FloatArray, integers: Integers, sd: FloatArray | float = 1.0) -> State:
-    """The first Gaussian: standard deviations sd, no direction."""
-    D = np.full(c.N, 1.0) * sd
-    sigma = math.exp(float(np.add.reduce(np.log(D))) / c.N)
+def start(
+    c: Constants,
+    m: FloatArray,
+    integers: Integers,
+    scales: FloatArray | float = 1.0,
+    v: FloatArray | None = None,
+) -> State:
+    """The first Gaussian: N(m, D (I + v v^T) D) with these scales as D, and no direction unless given."""
     zero = np.zeros(c.N)
+    v = zero if v is None else v
+    D = np.full(c.N, 1.0) * scales
+    sigma = math.exp(float(np.add.reduce(np.log(D)) + 0.5 * math.log1p(v @ v)) / c.N)
+    sd = D * np.sqrt(1.0 + v * v)
     return State(
         m=m.copy(),
-        integer_state=integers.start(m, D),
+        integer_state=integers.start(m, sd),
         sigma=sigma,
         D=D / sigma,
-        v=zero,
-        sd=D,
+        v=v,
+        sd=sd,
         p_sigma=zero,
         p_c=zero,
         long_paths=0,
@@ -172,6 +182,13 @@ def update(c: Constants, s: State, population: Mirrored, ranking: Ranking, integ
 def _lengthened(v: FloatArray) -> FloatArray:
     """The same direction, with v^T v at least `LEAST`."""
     return v * max(1.0, math.sqrt(LEAST / max(float(v @ v), _TINY)))
+
+
+def matrix(scales: FloatArray, v: FloatArray) -> FloatArray:
+    """D (I + v v^T) D, with these scales as D."""
+    C = np.outer(scales * v, scales * v)
+    C.flat[:: len(v) + 1] += scales**2
+    return C
 
 
 def natural_gradient(v: FloatArray, y: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
