@@ -13,7 +13,7 @@ from ..strategy import Gaussian, GaussianState, Leap, MovingGaussian, Ranking, c
 from ..strategy.late import embed_crfmnes, embed_scaled
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Results
-from .settings import MANY_VARIABLES
+from .settings import LARGEST_MATRIX, MANY_VARIABLES
 from .stopping import LARGEST_SD
 
 STILL = 5  # generations without a new integer vector, at least ...
@@ -28,7 +28,7 @@ HOPE = 10.0  # ... and how many times that gain a run may be away from its goal
 class MixedRun(GaussianPhase):
     """One run of DX-NES-ICI with diagonal scaling, until its best integer vector stays the same.
 
-    With many variables it is one of CR-FM-NES.
+    With more than `LARGEST_MATRIX` variables it is one of CR-FM-NES.
     """
 
     saved = ("population", "goal", "first_sd", "best", "unchanged", "trail", "price", "done")
@@ -63,7 +63,7 @@ class MixedRun(GaussianPhase):
             domain.lattice, domain.n_continuous, self.population, settings.margin, Leap(bias=True)
         )
         scaling = "scaling" not in settings.without
-        if scaling and domain.N > MANY_VARIABLES:
+        if scaling and domain.N > LARGEST_MATRIX:
             return Gaussian(
                 crfmnes,
                 embed_crfmnes,
@@ -136,16 +136,16 @@ class MixedRun(GaussianPhase):
     def conditional(self) -> FloatArray:
         """Covariance of the continuous coordinates, given the integers.
 
-        Of many it is two rows: scales and direction, as `crfmnes.matrix` takes them.
+        Of more than `LARGEST_MATRIX` it is two rows: scales and direction, as `crfmnes.matrix` takes them.
         """
         state, n = self.gaussian.state, self.domain.n_continuous
         if isinstance(state, crfmnes.State):
             rows = state.conditional(n)
-            return rows if n > MANY_VARIABLES else crfmnes.matrix(*rows)
+            return rows if n > LARGEST_MATRIX else crfmnes.matrix(*rows)
         C = state.covariance
         if n < len(C):
             C = np.asarray(C[:n, :n] - C[:n, n:] @ np.linalg.solve(C[n:, n:], C[n:, :n]))
-        return C if n <= MANY_VARIABLES else np.stack((np.sqrt(C.diagonal()), np.zeros(n)))
+        return C if n <= LARGEST_MATRIX else np.stack((np.sqrt(C.diagonal()), np.zeros(n)))
 
 
 def _uncertainty(domain: Domain, g: GaussianState) -> float:

@@ -13,11 +13,11 @@ from ..strategy import Gaussian, Integers, MovingGaussian, Ranking, Round, crfmn
 from ..strategy.late import embed_crfmnes, embed_scaled
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Evaluated, Proposals, Results
-from .settings import MANY_VARIABLES
+from .settings import LARGEST_MATRIX, MANY_VARIABLES
 from .stopping import LARGEST_SD, SAME_VALUE, SMALLEST_SD
 
 RATE = 0.45  # least learning rate of A: larger than in a mixed run, there are fewer variables
-RECENT = 5  # generations over which the recent gain is measured
+RECENT = 5  # generations over which the recent gain is measured, at least
 COARSE = 0.01  # a coarse polish ends when that gain is less than this share of all the gain
 HOPE = 3.0  # a deep one, when that many times the gain of twice as many would not reach the goal
 FLATTEST = 1e-12  # least variance along any axis, of the correlations
@@ -43,7 +43,7 @@ class Polish(GaussianPhase):
         self.domain = domain
         self.goal = goal
         self.best = self.start = point
-        if domain.n_continuous > MANY_VARIABLES:
+        if domain.n_continuous > LARGEST_MATRIX:
             self.gaussian = self._gaussian_of_many(np.maximum(covariance[0], SMALLEST_SD), covariance[1])
         else:
             sd = np.sqrt(np.maximum(covariance.diagonal(), SMALLEST_SD**2))
@@ -70,13 +70,19 @@ class Polish(GaussianPhase):
         return Gaussian(crfmnes, embed_crfmnes, integers, default_population(n), constants, start)
 
     def _prepare(self) -> None:
-        many = self.domain.n_continuous > MANY_VARIABLES
+        many = self.domain.n_continuous > LARGEST_MATRIX
         self.gaussian = (self._gaussian_of_many if many else self._gaussian)(1.0, None)
 
     @property
     def window(self) -> int:
         """Generations over which nothing must have changed before it ends."""
         return 10 + 10 * self.domain.n_continuous // self.gaussian.size
+
+    @property
+    def _recent(self) -> int:
+        """Generations over which the recent gain is measured: of many variables, an evaluation for each."""
+        n = self.domain.n_continuous
+        return RECENT if n <= MANY_VARIABLES else max(RECENT, n // self.gaussian.size)
 
     def deepen(self, goal: Key | None) -> None:
         """Go on where a coarse polish has stopped, as long as the goal, if there is one, may be reached."""
@@ -100,7 +106,7 @@ class Polish(GaussianPhase):
         if found.key < self.best.key:
             self.best = found
         self.generations += 1
-        self.trail = [*self.trail[-2 * RECENT :], self.best.value]
+        self.trail = [*self.trail[-2 * self._recent :], self.best.value]
         self.bests = [*self.bests[1 - self.window :], found.value]
         self.done = not self.gaussian.state.sd.max() < LARGEST_SD or self._finished()
 
@@ -113,10 +119,10 @@ class Polish(GaussianPhase):
                 return True
         if self.best.violation > 0:
             return self.generations > LONGEST * self.window
-        if len(self.trail) <= RECENT:
+        if len(self.trail) <= self._recent:
             return False
         if self.goal is None:
-            recent = self.trail[-1 - RECENT] - self.trail[-1]
+            recent = self.trail[-1 - self._recent] - self.trail[-1]
             return recent <= COARSE * (self.start.value - self.best.value)
         recent = self.trail[0] - self.trail[-1]
         return self.best.key > self.goal and self.best.value - HOPE * recent > self.goal[1]

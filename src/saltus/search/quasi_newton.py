@@ -30,11 +30,11 @@ LENGTHS = (1.0, 0.3, 0.1, 3.0)  # of a step, that are tried first; if the longes
 LONGER = 9.0  # ... this one, too
 SHORTER = 0.3  # if none is better, still shorter ones, by that much each ...
 MOST_ROUNDS = 5  # ... so many times
-PROOF = 2  # steps: these must gain, on average, ...
-GOOD = 0.4  # ... so much of what was promised, ...
-FAIR = 0.25  # ... and later ones this; ...
+PROOF = 2  # steps: of these the geometric mean of what they gain must be ...
+GOOD = 0.38  # ... so much of what was promised, ...
+FAIR = 0.25  # ... and later the mean this; ...
 BEST = 2.0  # ... a single one counts at most so much, ...
-AVERAGED = 10  # ... and the average is over about so many
+AVERAGED = 10  # ... and the mean is over about so many
 TRIAL = 5  # steps, after which it must have been faster than the run before it
 MOST_FAILURES = 3  # in a row: steps of which no length is better
 MOST_SPENT = 400  # evaluations for each variable: then something else should have its turn
@@ -54,7 +54,7 @@ class QuasiNewton(Phase):
 
     saved = (
         *("start", "best", "centre", "scale", "h", "bends", "gradient", "step", "moves", "changes"),
-        *("both", "lengths", "tried", "first_value", "steps", "kept", "failures", "promised"),
+        *("both", "lengths", "tried", "first_value", "steps", "proof", "kept", "failures", "promised"),
         *("pace", "spent", "coarse", "failed", "done"),
     )
 
@@ -87,7 +87,8 @@ class QuasiNewton(Phase):
         self.tried: list[list[float]] = []  # values and lengths of the step that were tried
         self.promised = math.inf  # what the step should gain
         self.steps = self.failures = 0
-        self.kept = 1.0  # of what was promised, on average
+        self.proof = 1.0  # of what the first steps promised, what they kept, multiplied ...
+        self.kept = 1.0  # ... and of all of them, on average
         self.pace = pace
         self.spent = 0  # evaluations
         self.coarse = coarse
@@ -212,8 +213,10 @@ class QuasiNewton(Phase):
         kept = min(BEST, (self.centre.value - value) / self.promised)
         self.kept += (kept - self.kept) / min(self.steps, AVERAGED)
         slow = self.steps == TRIAL and self.first_value - value < self.pace * self.spent
-        empty = self.kept < (GOOD if self.steps == PROOF else FAIR if self.steps >= AVERAGED else 0.0)
-        if slow or empty or self.spent > MOST_SPENT * len(self.step):
+        self.proof *= kept if self.steps <= PROOF else 1.0
+        rough = self.steps == PROOF and self.proof < GOOD**PROOF
+        empty = self.steps >= AVERAGED and self.kept < FAIR
+        if rough or slow or empty or self.spent > MOST_SPENT * len(self.step):
             self._give_up()
             return
         self.step = length * self.step

@@ -41,7 +41,7 @@ from .phase import Phase
 from .polish import Polish
 from .proposal import Domain, Evaluated
 from .quasi_newton import QuasiNewton
-from .settings import MANY_VARIABLES
+from .settings import LARGEST_MATRIX, MANY_VARIABLES
 
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
@@ -58,7 +58,15 @@ COARSE_SHARE = 0.1  # first standard deviation after a model run at the beginnin
 def usual_covariance(domain: Domain) -> FloatArray:
     """Of the continuous variables, where no run has found one; as `MixedRun.conditional` gives it."""
     sd = COARSE_SHARE * domain.span[: domain.n_continuous]
-    return np.stack((sd, np.zeros_like(sd))) if len(sd) > MANY_VARIABLES else np.diag(sd**2)
+    return np.stack((sd, np.zeros_like(sd))) if len(sd) > LARGEST_MATRIX else np.diag(sd**2)
+
+
+def deviations(covariance: FloatArray) -> FloatArray:
+    """Standard deviations of the continuous variables, whichever form their covariance has."""
+    if covariance.shape[0] == covariance.shape[1]:
+        return np.sqrt(covariance.diagonal())
+    scales, v = covariance
+    return np.asarray(scales * np.sqrt(1.0 + v * v))
 
 
 # a search in the continuous variables alone
@@ -70,8 +78,7 @@ def coarse(domain: Domain, point: Evaluated, covariance: FloatArray, pace: float
     if "newton" in domain.settings.without:
         return Polish(domain, point, covariance)
     if domain.n_continuous > MANY_VARIABLES:
-        scales, v = covariance
-        return QuasiNewton(domain, point, scales * np.sqrt(1.0 + v * v), pace)
+        return QuasiNewton(domain, point, deviations(covariance), pace)
     return Newton(domain, point, covariance)
 
 
@@ -80,7 +87,7 @@ def opening(domain: Domain, m: FloatArray) -> QuasiNewton | None:
     if domain.lattice.size or domain.N <= MANY_VARIABLES or "newton" in domain.settings.without:
         return None
     start = Evaluated(m, np.zeros(0), 0.0, math.nan)
-    return QuasiNewton(domain, start, usual_covariance(domain)[0], coarse=False)
+    return QuasiNewton(domain, start, deviations(usual_covariance(domain)), coarse=False)
 
 
 # what a descent may begin with
