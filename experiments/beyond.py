@@ -209,7 +209,7 @@ QUESTIONS = {
         trials=100,
     ),
     "default-moved": Question([f"moved/{name}" for name in PROBLEMS], (20, 40), DEFAULTS, trials=100),
-    "many": Question(list(PROBLEMS), (320, 1000), ("cr-fm-nes+leap+bias", "saltus-es"), trials=3),
+    "many": Question(list(PROBLEMS), (320, 1000), ("cr-fm-nes+leap+bias", "saltus-es"), trials=1),
     "epistasis": Question(ROTATED, trials=10),
     "epistasis-40": Question(ROTATED, (40,), trials=4),
     "shares": Question(
