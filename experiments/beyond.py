@@ -4,6 +4,7 @@ cma-leap   leap and bias on CMA-ES: the cells of table 2, at the paper's populat
 epistasis  quadratic functions with the integer block rotated, and with all variables rotated, at N = 20;
            epistasis-40 the same at N = 40
 shares     10%, 50%, 90% and 100% of the variables are integers
+many       the paper's functions with 320 and 1000 variables
 domains    integers of 2, 5, 100 and 10^4 values, uneven grids, log-integers; the optimum at a random place
 all        all of them
 
@@ -164,7 +165,8 @@ def run(cell: Cell, seed: int) -> Trial:
     return until_the_end(generations(problem, encoding, cell.method, cell.population, rng), cell.N)
 
 
-METHODS = (*(name for name in STRATEGIES if name != "dx-nes-ici+d"), *PEERS, "saltus-es")
+OTHERS = ("dx-nes-ici+d", "cr-fm-nes", "cr-fm-nes+leap", "cr-fm-nes+leap+bias")  # in questions of their own
+METHODS = (*(name for name in STRATEGIES if name not in OTHERS), *PEERS, "saltus-es")
 
 
 class Question(NamedTuple):
@@ -207,6 +209,7 @@ QUESTIONS = {
         trials=100,
     ),
     "default-moved": Question([f"moved/{name}" for name in PROBLEMS], (20, 40), DEFAULTS, trials=100),
+    "many": Question(list(PROBLEMS), (320, 1000), ("cr-fm-nes+leap+bias", "saltus-es"), trials=1),
     "epistasis": Question(ROTATED, trials=10),
     "epistasis-40": Question(ROTATED, (40,), trials=4),
     "shares": Question(

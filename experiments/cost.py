@@ -38,6 +38,7 @@ PEERS_UP_TO = 320
 GOALS = {20: 8.0, 80: 15.0, 320: 60.0}
 PEER_GOAL = 4.0
 GROWTH_GOAL = 2.3
+MANY_GOAL = 0.2  # a generation of CR-FM-NES at N = 1000, beside one of dx-nes-ici
 SCALING_GOAL = 1.5  # a generation of the default, beside one of dx-nes-ici
 
 Seconds = Iterator[float]  # an endless stream: the time of one more generation
@@ -145,6 +146,7 @@ def run_pycma(N: int) -> Seconds:
 METHODS: dict[str, Callable[[int], Seconds]] = {
     "saltus dx-nes-ici": lambda N: run_saltus(N, "dx-nes-ici"),
     "saltus dx-nes-ici+d": lambda N: run_saltus(N, "dx-nes-ici+d"),
+    "saltus cr-fm-nes": lambda N: run_saltus(N, "cr-fm-nes+leap+bias"),
     "saltus cma-es-margin": lambda N: run_saltus(N, "cma-es-margin"),
     "dxnesici": run_dxnesici,
     "CMAwM": run_cmawm,
@@ -194,6 +196,11 @@ def table(results: dict[int, dict[str, float]]) -> list[str]:
                 f"N={N}: {peers[nearest]:.1f}x faster than {nearest}, the nearest peer, "
                 f"goal {PEER_GOAL:g}x: {reached}"
             )
+    if 1000 in results:
+        ratio = results[1000]["saltus cr-fm-nes"] / results[1000]["saltus dx-nes-ici"]
+        lines.append(
+            f"N=1000: CR-FM-NES {ratio:.2f}x of dx-nes-ici, goal {MANY_GOAL:g}x: {ratio <= MANY_GOAL}"
+        )
     if 320 in results and 1000 in results:
         growth = math.log(results[1000]["saltus dx-nes-ici"] / results[320]["saltus dx-nes-ici"], 1000 / 320)
         lines.append(

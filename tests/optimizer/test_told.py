@@ -19,8 +19,10 @@ def test_numbers_of_any_kind_are_floats(values: Any) -> None:
     assert {type(number) for number in numbers} == {float}
 
 
-def test_what_is_not_violated_counts_nothing() -> None:
-    assert parsed([1.0, 2.0], [-3.0, 0.5], 2)[1] == [0.0, 0.5]
+def test_a_violation_is_an_amount() -> None:
+    assert parsed([1.0, 2.0], [0.0, 0.5], 2)[1] == [0.0, 0.5]
+    with pytest.raises(ValueError, match="violation must be 0 or more, the sum of what is violated, got -3"):
+        parsed([1.0, 2.0], [-3.0, 0.5], 2)
 
 
 def test_outcomes_that_say_more_are_kept_by_place() -> None:

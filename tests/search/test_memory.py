@@ -145,6 +145,16 @@ def test_beyond_its_capacity_the_older_half_is_forgotten_but_for_the_best(best: 
     assert memory.best == (None if best is None else kept.index(best))
 
 
+def test_with_many_variables_it_holds_fewer_evaluations() -> None:
+    assert [Memory(n)._capacity for n in (0, 1, 100, 1000, 2000)] == [
+        100_000,
+        100_000,
+        100_000,
+        10_000,
+        5_000,
+    ]
+
+
 def test_it_never_holds_more_than_its_capacity() -> None:
     memory = Memory(2, capacity=100)
     rng = np.random.default_rng(1)

@@ -226,13 +226,13 @@ def test_the_state_of_a_phase_that_is_no_coarse_search_is_refused() -> None:
     while journey.names[-1] != "IntegerSweep":
         journey.step()
     state = _serialize.unpack(_serialize.pack(journey.descent.state()))
-    with pytest.raises(ValueError, match="smooth must be Newton or Polish, got IntegerSweep"):
+    with pytest.raises(ValueError, match="smooth must be Newton, QuasiNewton or Polish, got IntegerSweep"):
         Descent.restored(journey.domain, state | {"smooth": state["phase"]})
 
 
 def test_the_phases_are_those_of_the_diagram() -> None:
     descent = {"MixedRun", "Newton", "Polish", "IntegerSweep", "IntegerNeighbours", "CoordinateScan"}
-    assert set(PHASES) == {"ModelRun", "IntegerEvolution", "Valley", *descent}
+    assert set(PHASES) == {"ModelRun", "IntegerEvolution", "QuasiNewton", "Valley", *descent}
 
 
 def coupled(x: FloatArray) -> float:

@@ -9,10 +9,11 @@ import numpy as np
 
 from saltus._typing import FloatArray
 from saltus.space.lattice import Lattice
-from saltus.strategy import GaussianState, Integers, MovingGaussian, cmaes, dxnesic, rank, scaled
+from saltus.strategy import GaussianState, Integers, MovingGaussian, cmaes, crfmnes, dxnesic, rank, scaled
 
 NO_INTEGERS = Lattice([])
-CORES: dict[str, Any] = {"dxnesic": dxnesic, "scaled": scaled, "cmaes": cmaes}
+CORES: dict[str, Any] = {"dxnesic": dxnesic, "scaled": scaled, "crfmnes": crfmnes, "cmaes": cmaes}
+DIAGONAL = (scaled, crfmnes)  # the axes of the coordinates matter to them: they have a D
 Objective = Callable[[FloatArray], float]
 
 

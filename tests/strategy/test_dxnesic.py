@@ -12,6 +12,8 @@ from saltus._typing import FloatArray
 from saltus.space.lattice import Lattice
 from saltus.strategy import Integers, Ranking, Round, dxnesic, rank
 from saltus.strategy.leap import Leap
+from saltus.strategy.linalg import row_norms2
+from saltus.strategy.mirrored import Mirrored, Origins
 
 from .cores import NO_INTEGERS, ellipsoid, run
 
@@ -184,7 +186,7 @@ def test_while_moving_the_farther_of_two_candidates_counts_more() -> None:
     s = dxnesic.start(c, np.zeros(3), integers)
     population = dxnesic.sample(c, s, np.array([[1.0, 0, 0], [2.0, 0, 0], [0, 3.0, 0]]))
     ranking = rank(np.arange(6.0), None, population, integers)
-    w = dxnesic.calculate_weights(c, population, population.z @ population.z.T, ranking)
+    w = dxnesic.calculate_weights(c, population, row_norms2(population.z), ranking)
     assert w.sum() == pytest.approx(0.0, abs=1e-12)
     plain = c.w_hat / c.w_hat.sum()
     shares = (w + 1 / 6)[:3] / plain[:3]  # the others have no weight
@@ -195,11 +197,10 @@ def test_while_moving_the_farther_of_two_candidates_counts_more() -> None:
 def weights_while_moving(N: int, lengths: list[float], feasible: int) -> FloatArray:
     """Of candidates in pairs of these lengths, ranked as they come."""
     c = dxnesic.constants(N, 2 * len(lengths))
-    nothing = np.empty((len(lengths), 0))  # only lengths count, and those are in the Gram matrix
-    population = dxnesic.Population(nothing, nothing, nothing, nothing)
+    nothing = np.empty((len(lengths), 0))  # only lengths count
+    population = Mirrored(nothing, nothing, nothing, Origins(len(lengths), 0, 0))
     ranking = Ranking(np.arange(2 * len(lengths)), feasible)
-    gram = np.broadcast_to(np.square(lengths), (len(lengths), len(lengths)))  # of its diagonal alone
-    w = dxnesic.calculate_weights(c, population, gram, ranking)
+    w = dxnesic.calculate_weights(c, population, np.square(lengths), ranking)
     return np.asarray((w + 1 / len(w)) / (c.w_hat / c.w_hat.sum()).clip(1e-300))
 
 

@@ -11,7 +11,8 @@ import pytest
 from saltus import _serialize
 from saltus.space.lattice import Lattice
 from saltus.strategy import STRATEGIES, Gaussian, Integers, MovingGaussian, Round, cmaes
-from saltus.strategy.late import Origins, embed_cmaes
+from saltus.strategy.late import embed_cmaes
+from saltus.strategy.mirrored import Origins
 
 from .cores import ellipsoid, move
 

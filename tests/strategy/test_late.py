@@ -8,17 +8,19 @@ import numpy as np
 import pytest
 
 from saltus.space.lattice import Lattice
-from saltus.strategy import Integers, Round, cmaes, dxnesic, rank, scaled
+from saltus.strategy import Integers, Round, cmaes, crfmnes, dxnesic, rank, scaled
 from saltus.strategy.late import (
-    LatePopulation,
-    Origins,
     clip_factors,
     embed_cmaes,
+    embed_crfmnes,
     embed_dxnesic,
     embed_scaled,
     sample_missing_integers,
 )
 from saltus.strategy.linalg import row_norms2
+from saltus.strategy.mirrored import Origins
+
+MIRRORED = [(dxnesic, embed_dxnesic), (scaled, embed_scaled), (crfmnes, embed_crfmnes)]
 
 
 def test_clipping_leaves_typical_points_alone() -> None:
@@ -40,9 +42,7 @@ def test_clipping_leaves_typical_points_alone() -> None:
     assert clip_factors(np.zeros((2, 3))).tolist() == [[1.0], [1.0]]
 
 
-@pytest.mark.parametrize(
-    ("core", "embed"), [(cmaes, embed_cmaes), (dxnesic, embed_dxnesic), (scaled, embed_scaled)]
-)
+@pytest.mark.parametrize(("core", "embed"), [(cmaes, embed_cmaes), *MIRRORED])
 def test_an_embedded_population_of_the_own_points_is_the_drawn_one(core: Any, embed: Any) -> None:
     N, population = 5, 8
     integers = Integers(N, Lattice([]), 0.1, Round())
@@ -65,12 +65,11 @@ def test_an_embedded_population_of_the_own_points_is_the_drawn_one(core: Any, em
     np.testing.assert_array_equal(lone.x, drawn_now.x)
     far = embed(state, drawn_now.x + 1e6, Origins(0, 0, 0))
     assert np.sqrt(row_norms2(far.z)).max() < np.sqrt(N) + 2
-    np.testing.assert_allclose(
-        far.y, (far.z @ state.W.T @ state.V.T) if core.MIRRORED else far.z * np.sqrt(state.axes) @ state.V.T
-    )
+    np.testing.assert_allclose(far.y, core.sample(c, state, far.z).y)
     if not core.MIRRORED:
         return
-    np.testing.assert_allclose(far.along_axes, far.z @ state.W.T)
+    if core is not crfmnes:  # the others have axes of their own
+        np.testing.assert_allclose(far.along_axes, far.z @ state.W.T)
     ranking = rank(drawn_now.x[:, 0], None, drawn_now, integers)
     paired = embed(state, drawn_now.x, Origins(population // 2, 0, 0))
     np.testing.assert_allclose(paired.z, z, rtol=1e-6, atol=1e-6)
@@ -128,7 +127,7 @@ def test_sampled_integers_are_distributed_like_the_gaussian() -> None:
         assert x.std() == pytest.approx(own.std(), abs=0.02)
 
 
-@pytest.mark.parametrize(("core", "embed"), [(dxnesic, embed_dxnesic), (scaled, embed_scaled)])
+@pytest.mark.parametrize(("core", "embed"), MIRRORED)
 def test_both_sides_of_a_pair_may_come_as_lone_points(core: Any, embed: Any) -> None:
     """They are linearly dependent then, and the step of the covariance must not mind."""
     N = 20
@@ -170,51 +169,3 @@ def test_rounding_does_not_put_a_value_on_the_plateau_beside_its_own(side: float
     plateaus = np.full((1, n), 3.0)
     x = sample_missing_integers(integers, np.full((1, n), np.nan), plateaus, m, sd, rng)
     np.testing.assert_array_equal(lattice.plateau(x), plateaus)
-
-
-def population_of(origins: Origins, count: int) -> LatePopulation:
-    """So many points, of which only their origins matter."""
-    z = np.zeros((count - origins.pairs, 2))
-    return LatePopulation(z, z, z, np.zeros((count, 2)), origins)
-
-
-def test_of_pairs_differences_move_the_mean_and_sums_the_covariance() -> None:
-    w = np.array([0.5, 0.2, -0.3, -0.4])
-    first, second = population_of(Origins(2, 0, 0), 4).moments(w)
-    np.testing.assert_allclose(first, [0.8, 0.6])
-    np.testing.assert_allclose(second, [0.2, -0.2])
-
-
-@pytest.mark.parametrize(
-    ("own", "in_full"), [(6, [6]), (4, [4, 5, 6]), (3, [3, 4, 5, 6]), (2, [6]), (0, [6])]
-)
-def test_points_from_elsewhere_count_in_full_unless_most_are_of_older_gaussians(
-    own: int, in_full: list[int]
-) -> None:
-    """Of seven the last is foreign and so many are own: the weights of the others are without - 1 / 7."""
-    w = np.array([0.6, 0.3, 0.1, 0.0, -0.2, -0.3, -0.5])
-    first, second = population_of(Origins(0, own, 1), 7).moments(w)
-    np.testing.assert_allclose(first - w, np.where(np.isin(np.arange(7), in_full), 1 / 7, 0.0), atol=1e-15)
-    np.testing.assert_array_equal(second, w)
-    assert w.tolist() == [0.6, 0.3, 0.1, 0.0, -0.2, -0.3, -0.5]  # what was given is as it was
-
-
-def test_beside_pairs_lone_points_move_the_mean_only() -> None:
-    """Neither the covariance nor the path: pairs alone tell about those."""
-    w = np.array([0.5, 0.2, -0.2, 0.1, 0.0, -0.6])
-    population = population_of(Origins(2, 1, 1), 6)
-    first, second = population.moments(w)
-    np.testing.assert_allclose(first, [0.7, 0.1, 0.0, -0.6 + 1 / 6], atol=1e-15)
-    np.testing.assert_allclose(second, [0.0, 0.0, 0.0, 0.0], atol=1e-15)  # both pairs have the same weight
-    _, second = population.moments(np.array([0.5, 0.2, 0.2, 0.1, 0.0, -0.6]))
-    np.testing.assert_allclose(second, [0.2, -0.2, 0.0, 0.0], atol=1e-15)
-    population.z[:] = [[1.0, 0.0], [0.0, 1.0], [9.0, 9.0], [9.0, 9.0]]
-    np.testing.assert_allclose(population.path_step(first), [0.7, 0.1])
-    alone = population_of(Origins(0, 2, 0), 2)
-    alone.z[:] = np.eye(2)
-    np.testing.assert_allclose(alone.path_step(np.array([0.3, 0.4])), [0.3, 0.4])
-
-
-def test_what_is_known_of_a_z_holds_for_both_sides_of_its_pair() -> None:
-    known = population_of(Origins(2, 1, 0), 5).of_each(np.array([1.0, 2.0, 3.0]))
-    assert known.tolist() == [1.0, 2.0, 1.0, 2.0, 3.0]

@@ -26,7 +26,7 @@ from .integer_sweep import IntegerSweep
 from .mixed_run import MixedRun
 from .phase import Phase
 from .proposal import LONE, Domain, Late, Proposals, Results
-from .settings import ASKED
+from .settings import ASKED, MANY_VARIABLES
 from .valley import Valley
 
 LONGEST = 60  # evaluations for each variable: later the model knows too little of what matters
@@ -50,7 +50,9 @@ def askable(phase: Phase) -> bool:
 
 def knows_enough(domain: Domain) -> bool:
     """Whether the model knows enough, and what is there is not too much for it."""
-    if domain.surrogate is None or not domain.N + FEWEST <= len(domain.memory) < LONGEST * domain.N:
+    if domain.surrogate is None or domain.N > MANY_VARIABLES:
+        return False
+    if not domain.N + FEWEST <= len(domain.memory) < LONGEST * domain.N:
         return False
     return domain.model.plain
 

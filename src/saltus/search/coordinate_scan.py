@@ -8,9 +8,11 @@ from .._typing import FloatArray
 from ..order import WORST, Key
 from .phase import Phase
 from .proposal import Domain, Evaluated, Proposals, Results
+from .settings import MANY_VARIABLES
 
 POINTS = 30  # over the range, stratified
 MINIMA = 3  # the best of them are refined ...
+VAIN = 10  # lines: of many variables, if so many are no better the scan is over
 HALVINGS = 4  # ... by that many halvings of the distance between points
 
 
@@ -62,7 +64,12 @@ class CoordinateScan(Phase):
             return
         self.order = self.order[1:]
         self.places, self.minima, self.halvings = None, [], 0
-        self.done = not self.order
+        self.done = not self.order or self._vain()
+
+    def _vain(self) -> bool:
+        """Whether none of the first lines has led anywhere: of many variables the others will not, either."""
+        n = self.domain.n_continuous
+        return n > MANY_VARIABLES and n - len(self.order) >= VAIN and not self.best.key < self.start.key
 
     def _prepare(self) -> None:
         self.minima = [((violation, value), t) for (violation, value), t in self.minima]

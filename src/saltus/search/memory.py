@@ -23,6 +23,7 @@ from .._typing import FloatArray
 from ..order import Failure, Outcome
 
 CAPACITY = 100_000  # evaluations; of more, the older half is forgotten, but for the best
+MOST_NUMBERS = 10**7  # likewise: with more than 100 variables it holds fewer evaluations
 _FIRST = 256  # rows that there is room for at first
 _KINDS = (None, *Failure)  # a failure is kept as its place in this list
 
@@ -37,9 +38,10 @@ class Memory:
     ([5.0, nan], 0, [None, <Failure.TIMEOUT: 'it took too long'>])
     """
 
-    def __init__(self, width: int, capacity: int = CAPACITY) -> None:
-        """Empty, for points with so many variables."""
-        self._width, self._capacity = width, capacity
+    def __init__(self, width: int, capacity: int | None = None) -> None:
+        """Empty, for points with so many variables; the capacity is that of `CAPACITY` and `MOST_NUMBERS`."""
+        usual = min(CAPACITY, MOST_NUMBERS // max(1, width))
+        self._width, self._capacity = width, usual if capacity is None else capacity
         self._count = 0
         self._names: list[str] = []
         # with room for more rows than there are; of each: variables, value, violation, and each constraint
@@ -138,7 +140,8 @@ class Memory:
     def _resize(self, rows: int, columns: int) -> None:
         table, ids, kinds = self._table, self._ids, self._kinds
         known = min(rows, len(ids))
-        self._table = np.full((rows, columns), math.nan)
+        self._table = np.empty((rows, columns))
+        self._table[:, self._width + 2 :] = math.nan  # constraints that were not told
         self._table[:known, : table.shape[1]] = table[:known]
         self._ids, self._kinds = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int8)
         self._ids[:known], self._kinds[:known] = ids[:known], kinds[:known]

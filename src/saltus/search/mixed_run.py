@@ -9,10 +9,11 @@ import numpy as np
 
 from .._typing import FloatArray
 from ..order import Key
-from ..strategy import Gaussian, GaussianState, Leap, MovingGaussian, Ranking, integers_of, scaled
-from ..strategy.late import embed_scaled
+from ..strategy import Gaussian, GaussianState, Leap, MovingGaussian, Ranking, crfmnes, integers_of, scaled
+from ..strategy.late import embed_crfmnes, embed_scaled
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Results
+from .settings import LARGEST_MATRIX, MANY_VARIABLES
 from .stopping import LARGEST_SD
 
 STILL = 5  # generations without a new integer vector, at least ...
@@ -20,11 +21,15 @@ STILL_PER_VARIABLE = 5  # ... and so many evaluations for each variable besides,
 SURE = 0.3  # summed probability of integers to differ from their mode
 LOCAL = 0.1  # without integers: it has found a valley when it has shrunk to this
 RECENT = 10  # generations over which the recent gain is measured ...
+PACE = 5  # evaluations for each variable over which the pace is measured, of many variables
 HOPE = 10.0  # ... and how many times that gain a run may be away from its goal
 
 
 class MixedRun(GaussianPhase):
-    """One run of DX-NES-ICI with diagonal scaling, until its best integer vector stays the same."""
+    """One run of DX-NES-ICI with diagonal scaling, until its best integer vector stays the same.
+
+    With more than `LARGEST_MATRIX` variables it is one of CR-FM-NES.
+    """
 
     saved = ("population", "goal", "first_sd", "best", "unchanged", "trail", "price", "done")
 
@@ -58,6 +63,15 @@ class MixedRun(GaussianPhase):
             domain.lattice, domain.n_continuous, self.population, settings.margin, Leap(bias=True)
         )
         scaling = "scaling" not in settings.without
+        if scaling and domain.N > LARGEST_MATRIX:
+            return Gaussian(
+                crfmnes,
+                embed_crfmnes,
+                integers,
+                self.population,
+                partial(crfmnes.constants, domain.N),
+                partial(crfmnes.start, m=m, integers=integers, scales=sd),
+            )
         constants = partial(scaled.constants, domain.N, exact=settings.exact, scaling=scaling)
         start = partial(scaled.start, m=m, integers=integers, sd=sd)
         return Gaussian(scaled, embed_scaled, integers, self.population, constants, start)
@@ -86,7 +100,7 @@ class MixedRun(GaussianPhase):
             if not self.domain.lattice.size or not np.array_equal(found.plateaus, self.best.plateaus):
                 self.unchanged = 0
             self.best = found
-        self.trail = [*self.trail[-RECENT:], self.best.value]
+        self.trail = [*self.trail[-self._remembered :], self.best.value]
         self.done = self._settled() or self.hopeless() or self.diverged
 
     def _settled(self) -> bool:
@@ -104,14 +118,34 @@ class MixedRun(GaussianPhase):
             return False
         if self.best.violation > 0 or self.goal[0] > 0:
             return False
-        return self.best.value - HOPE * (self.trail[0] - self.trail[-1]) > self.goal[1]
+        return self.best.value - HOPE * (self.trail[-1 - RECENT] - self.trail[-1]) > self.goal[1]
+
+    @property
+    def _remembered(self) -> int:
+        """Generations in the trail: of many variables so many that there is a pace."""
+        N = self.domain.N
+        return RECENT if N <= MANY_VARIABLES else max(RECENT, PACE * N // self.population)
+
+    @property
+    def pace(self) -> float:
+        """What an evaluation of the last generations has gained, on average."""
+        if len(self.trail) < 2 or self.best.violation > 0:
+            return 0.0
+        return (self.trail[0] - self.trail[-1]) / ((len(self.trail) - 1) * self.population)
 
     def conditional(self) -> FloatArray:
-        """Covariance of the continuous coordinates, given the integers."""
-        C, n = self.gaussian.state.covariance, self.domain.n_continuous
-        if n == len(C):
-            return C
-        return np.asarray(C[:n, :n] - C[:n, n:] @ np.linalg.solve(C[n:, n:], C[n:, :n]))
+        """Covariance of the continuous coordinates, given the integers.
+
+        Of more than `LARGEST_MATRIX` it is two rows: scales and direction, as `crfmnes.matrix` takes them.
+        """
+        state, n = self.gaussian.state, self.domain.n_continuous
+        if isinstance(state, crfmnes.State):
+            rows = state.conditional(n)
+            return rows if n > LARGEST_MATRIX else crfmnes.matrix(*rows)
+        C = state.covariance
+        if n < len(C):
+            C = np.asarray(C[:n, :n] - C[:n, n:] @ np.linalg.solve(C[n:, n:], C[n:, :n]))
+        return C if n <= LARGEST_MATRIX else np.stack((np.sqrt(C.diagonal()), np.zeros(n)))
 
 
 def _uncertainty(domain: Domain, g: GaussianState) -> float:

@@ -9,14 +9,15 @@ import numpy as np
 from .._typing import FloatArray
 from ..order import WORST, Key
 from ..space.lattice import Lattice
-from ..strategy import Gaussian, Integers, MovingGaussian, Ranking, Round, default_population, scaled
-from ..strategy.late import embed_scaled
+from ..strategy import Gaussian, Integers, MovingGaussian, Ranking, Round, crfmnes, default_population, scaled
+from ..strategy.late import embed_crfmnes, embed_scaled
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Evaluated, Proposals, Results
+from .settings import LARGEST_MATRIX, MANY_VARIABLES
 from .stopping import LARGEST_SD, SAME_VALUE, SMALLEST_SD
 
 RATE = 0.45  # least learning rate of A: larger than in a mixed run, there are fewer variables
-RECENT = 5  # generations over which the recent gain is measured
+RECENT = 5  # generations over which the recent gain is measured, at least
 COARSE = 0.01  # a coarse polish ends when that gain is less than this share of all the gain
 HOPE = 3.0  # a deep one, when that many times the gain of twice as many would not reach the goal
 FLATTEST = 1e-12  # least variance along any axis, of the correlations
@@ -35,14 +36,20 @@ class Polish(GaussianPhase):
     def __init__(
         self, domain: Domain, point: Evaluated, covariance: FloatArray, goal: Key | None = None
     ) -> None:
-        """Without a goal it is coarse; with one it goes on while it may reach that."""
+        """Without a goal it is coarse; with one it goes on while it may reach that.
+
+        The covariance is as `MixedRun.conditional` gives it.
+        """
         self.domain = domain
         self.goal = goal
         self.best = self.start = point
-        sd = np.sqrt(np.maximum(covariance.diagonal(), SMALLEST_SD**2))
-        variances, axes = np.linalg.eigh(covariance / np.outer(sd, sd))
-        A = axes * np.sqrt(np.maximum(variances, FLATTEST))
-        self.gaussian = self._gaussian(sd, A)
+        if domain.n_continuous > LARGEST_MATRIX:
+            self.gaussian = self._gaussian_of_many(np.maximum(covariance[0], SMALLEST_SD), covariance[1])
+        else:
+            sd = np.sqrt(np.maximum(covariance.diagonal(), SMALLEST_SD**2))
+            variances, axes = np.linalg.eigh(covariance / np.outer(sd, sd))
+            A = axes * np.sqrt(np.maximum(variances, FLATTEST))
+            self.gaussian = self._gaussian(sd, A)
         self.trail: list[float] = []  # the best value so far, after each of the last generations
         self.generations = 0
         self.bests: list[float] = []  # of the last generations, each for itself
@@ -55,13 +62,27 @@ class Polish(GaussianPhase):
         start = partial(scaled.start, m=self.start.x[:n], integers=integers, sd=sd, A=A)
         return Gaussian(scaled, embed_scaled, integers, default_population(n), constants, start)
 
+    def _gaussian_of_many(self, scales: FloatArray | float, v: FloatArray | None) -> MovingGaussian:
+        n = self.domain.n_continuous
+        integers = Integers(n, _NO_INTEGERS, 0.5, Round())
+        constants = partial(crfmnes.constants, n)
+        start = partial(crfmnes.start, m=self.start.x[:n], integers=integers, scales=scales, v=v)
+        return Gaussian(crfmnes, embed_crfmnes, integers, default_population(n), constants, start)
+
     def _prepare(self) -> None:
-        self.gaussian = self._gaussian(1.0, None)
+        many = self.domain.n_continuous > LARGEST_MATRIX
+        self.gaussian = (self._gaussian_of_many if many else self._gaussian)(1.0, None)
 
     @property
     def window(self) -> int:
         """Generations over which nothing must have changed before it ends."""
         return 10 + 10 * self.domain.n_continuous // self.gaussian.size
+
+    @property
+    def _recent(self) -> int:
+        """Generations over which the recent gain is measured: of many variables, an evaluation for each."""
+        n = self.domain.n_continuous
+        return RECENT if n <= MANY_VARIABLES else max(RECENT, n // self.gaussian.size)
 
     def deepen(self, goal: Key | None) -> None:
         """Go on where a coarse polish has stopped, as long as the goal, if there is one, may be reached."""
@@ -85,7 +106,7 @@ class Polish(GaussianPhase):
         if found.key < self.best.key:
             self.best = found
         self.generations += 1
-        self.trail = [*self.trail[-2 * RECENT :], self.best.value]
+        self.trail = [*self.trail[-2 * self._recent :], self.best.value]
         self.bests = [*self.bests[1 - self.window :], found.value]
         self.done = not self.gaussian.state.sd.max() < LARGEST_SD or self._finished()
 
@@ -98,10 +119,10 @@ class Polish(GaussianPhase):
                 return True
         if self.best.violation > 0:
             return self.generations > LONGEST * self.window
-        if len(self.trail) <= RECENT:
+        if len(self.trail) <= self._recent:
             return False
         if self.goal is None:
-            recent = self.trail[-1 - RECENT] - self.trail[-1]
+            recent = self.trail[-1 - self._recent] - self.trail[-1]
             return recent <= COARSE * (self.start.value - self.best.value)
         recent = self.trail[0] - self.trail[-1]
         return self.best.key > self.goal and self.best.value - HOPE * recent > self.goal[1]

@@ -17,7 +17,7 @@ from ..order import WORST, Key
 from ..space.encoding import Encoding
 from ..space.lattice import Lattice
 from ..space.unit import UnitCube
-from ..strategy.late import Origins
+from ..strategy.mirrored import Origins
 from .memory import Memory
 from .settings import DEFAULT_STRATEGY, Settings
 from .surrogate import Surrogate

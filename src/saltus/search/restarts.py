@@ -21,11 +21,10 @@ from .coordinate_scan import CoordinateScan
 from .integer_evolution import IntegerEvolution, roomy
 from .mixed_run import MixedRun
 from .model_run import ModelRun
-from .newton import Newton
 from .phase import Phase
-from .polish import Polish
 from .proposal import Domain, Evaluated, Proposals, Results
-from .schedule import Descent, coarse, usual_covariance
+from .schedule import Descent, First, Smooth, coarse, opening, usual_covariance
+from .settings import MANY_VARIABLES
 from .stopping import Stop
 from .valley import Valley, from_a_mean, only_valleys
 
@@ -39,11 +38,9 @@ LOCAL_SHARES = (0.01, 0.1)  # first standard deviation of a local run: continuou
 LOCAL_CELLS = (0.3, 1.0)  # ... and integers, relative to a plateau, ...
 LOCAL_INTEGERS = 0.1  # ... or this part of the continuous one's share of the range, if that is more
 
-MOST_VARIABLES = 50  # of a model
 LIMITED = 200  # evaluations for each variable up to which there are further model runs, with constraints
 
 # runs: global with the default population, global with a larger one, local, evolutions
-First = ModelRun | MixedRun | IntegerEvolution | CoordinateScan | Newton | Polish | Valley
 KINDS = ("small", "large", "local", "evolution")
 
 
@@ -66,17 +63,16 @@ class Saltus:
         self.m = m
         # there was a run from the first mean
         without = domain.settings.without
-        self.opened = domain.surrogate is None or "model" in without or domain.N > MOST_VARIABLES
         self._asks = domain.surrogate is not None and "asking" not in without
-        self._begin(self._from(m) if self.opened else ModelRun(domain, m))
+        first: First | None = opening(domain, m)
+        if first is None and domain.surrogate is not None and "model" not in without:
+            first = ModelRun(domain, m) if domain.N <= MANY_VARIABLES else None
+        self.opened = first is None
+        self._begin(first or self._from(m))
 
-    def _begin(
-        self,
-        first: First,
-        covariance: FloatArray | None = None,
-    ) -> None:
+    def _begin(self, first: First, covariance: FloatArray | None = None) -> None:
         # where it begins at the incumbent to search deeply, anything is worth it
-        deepens = isinstance(first, Newton | Polish | Valley) and covariance is not None
+        deepens = isinstance(first, Smooth | Valley) and covariance is not None
         goal = None if self.incumbent is None or deepens else self.incumbent.key
         self.descent = Descent(self.domain, first, goal, covariance)
         self.phases += 1
@@ -109,7 +105,8 @@ class Saltus:
     def _open(self, rng: np.random.Generator) -> None:
         """The run from the first mean; with constraints, first more model runs from anywhere."""
         domain = self.domain
-        if domain.model.constrained and len(domain.memory) < LIMITED * domain.N:
+        few = domain.N <= MANY_VARIABLES
+        if few and domain.model.constrained and len(domain.memory) < LIMITED * domain.N:
             self._begin(ModelRun(domain, self._anywhere(rng)))
             return
         self.opened, self.kind = True, "small"

@@ -6,22 +6,25 @@
     mixed run -> model run ---> coarse -> sweep -> neighbours -> deep -> scan
                                 ^_________|  better: coarse again        |
                                 ^________________________________________|  better: again, once
+    quasi-Newton                first of all, where all of more than 50 variables are continuous
 
 With the strategy `saltus-es` there are no model runs. After the one at the very beginning, the descent is a
 short one: a mixed run comes next, and may find a better valley. With constraints there is none, since such a
-model run goes on until its region is small. Where the first model run has led is searched deeply later
-(`restarts.py`), if it is still the best. The model run around the end of a mixed run comes while the model
-knows enough. Where all variables are continuous and there is a model, runs are valleys, which go to the
-bottom by themselves. The evolution is one of those runs where all variables are integers.
+model run goes on until its region is small. Of more than 50 variables there is no model. Where the first
+model run has led is searched deeply later (`restarts.py`), if it is still the best. The model run around the
+end of a mixed run comes while the model knows enough. Where all variables are continuous and there is a
+model, runs are valleys, which go to the bottom by themselves. The evolution is one of those runs where all
+variables are integers.
 
-Coarse and deep are the continuous variables alone: by Newton steps, or by the polish, a Gaussian, where those
-fail. Only what is better than the goal (the best point of all runs before) is worth what comes after the
-sweep. `Descent._following` is this diagram as code. Every phase but the mixed run can be left out by its name
-in `without`.
+Coarse and deep are the continuous variables alone: by Newton steps (of more than 50 by quasi-Newton ones), or
+by the polish, a Gaussian, where those fail. Only what is better than the goal (the best point of all runs
+before) is worth what comes after the sweep. `Descent._following` is this diagram as code. Every phase but the
+mixed run can be left out by its name in `without`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -39,12 +42,14 @@ from .newton import Newton
 from .phase import Phase
 from .polish import Polish
 from .proposal import Domain, Evaluated
+from .quasi_newton import QuasiNewton
+from .settings import LARGEST_MATRIX, MANY_VARIABLES
 from .valley import Valley, only_valleys
 
 PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
     for phase in (
-        *(ModelRun, MixedRun, IntegerEvolution, Newton, Polish, Valley),
+        *(ModelRun, MixedRun, IntegerEvolution, Newton, QuasiNewton, Polish, Valley),
         *(IntegerSweep, IntegerNeighbours, CoordinateScan),
     )
 }
@@ -54,16 +59,44 @@ COARSE_SHARE = 0.1  # first standard deviation after a model run at the beginnin
 
 
 def usual_covariance(domain: Domain) -> FloatArray:
-    """Of the continuous variables, where no run has found one."""
-    return np.diag((COARSE_SHARE * domain.span[: domain.n_continuous]) ** 2)
+    """Of the continuous variables, where no run has found one; as `MixedRun.conditional` gives it."""
+    sd = COARSE_SHARE * domain.span[: domain.n_continuous]
+    return np.stack((sd, np.zeros_like(sd))) if len(sd) > LARGEST_MATRIX else np.diag(sd**2)
 
 
-def coarse(domain: Domain, point: Evaluated, covariance: FloatArray) -> Newton | Polish | Valley:
-    """The search in the continuous variables around a point."""
+def deviations(covariance: FloatArray) -> FloatArray:
+    """Standard deviations of the continuous variables, whichever form their covariance has."""
+    if covariance.shape[0] == covariance.shape[1]:
+        return np.sqrt(covariance.diagonal())
+    scales, v = covariance
+    return np.asarray(scales * np.sqrt(1.0 + v * v))
+
+
+# a search in the continuous variables alone
+Smooth = Newton | QuasiNewton | Polish
+
+
+def coarse(domain: Domain, point: Evaluated, covariance: FloatArray, pace: float = 0.0) -> Smooth | Valley:
+    """The search in the continuous variables around a point; of many, it must not be slower than the pace."""
     if only_valleys(domain):
         return Valley(domain, point, covariance)
-    kind = Polish if "newton" in domain.settings.without else Newton
-    return kind(domain, point, covariance)
+    if "newton" in domain.settings.without:
+        return Polish(domain, point, covariance)
+    if domain.n_continuous > MANY_VARIABLES:
+        return QuasiNewton(domain, point, deviations(covariance), pace)
+    return Newton(domain, point, covariance)
+
+
+def opening(domain: Domain, m: FloatArray) -> QuasiNewton | None:
+    """Where all of many variables are continuous: first of all steps from the first mean, to any depth."""
+    if domain.lattice.size or domain.N <= MANY_VARIABLES or "newton" in domain.settings.without:
+        return None
+    start = Evaluated(m, np.zeros(0), 0.0, math.nan)
+    return QuasiNewton(domain, start, deviations(usual_covariance(domain)), coarse=False)
+
+
+# what a descent may begin with
+First = ModelRun | MixedRun | IntegerEvolution | CoordinateScan | Smooth | Valley
 
 
 class Descent:
@@ -72,7 +105,7 @@ class Descent:
     def __init__(
         self,
         domain: Domain,
-        first: ModelRun | MixedRun | IntegerEvolution | CoordinateScan | Newton | Polish | Valley,
+        first: First,
         goal: Key | None,
         covariance: FloatArray | None = None,
     ) -> None:
@@ -81,9 +114,10 @@ class Descent:
         self.goal = goal
         self.phase: Phase = first
         self.covariance = covariance
+        self.pace = 0.0  # of the run before the first coarse search
         # the coarse search, which a deep one continues
-        self.smooth: Newton | Polish | None = first if isinstance(first, Newton | Polish) else None
-        self.short = isinstance(first, ModelRun)
+        self.smooth: Smooth | None = first if isinstance(first, Smooth) else None
+        self.short = isinstance(first, ModelRun) or (isinstance(first, QuasiNewton) and not first.coarse)
         self.scanned = isinstance(first, CoordinateScan)
         self.deep = False
         self.over = False
@@ -116,15 +150,17 @@ class Descent:
                 if run.diverged or run.hopeless():
                     return None
                 if self.domain.n_continuous:
-                    self.covariance = run.conditional()
+                    self.covariance, self.pace = run.conditional(), run.pace
                 return self._around(point) or self._settled(point, rng)
             case Valley():
                 return None
             case IntegerEvolution():
                 return self._sweep(point, rng) if self._worth_it(point) else None
-            case Newton(failed=True):
+            case QuasiNewton(failed=True) if self.short:
+                return None
+            case Newton(failed=True) | QuasiNewton(failed=True):
                 return self._polish(point)
-            case Newton() | Polish():
+            case Newton() | QuasiNewton() | Polish():
                 if self.deep:
                     return self._scan(point, rng)
                 return self._sweep(point, rng) or self._deep(point, rng)
@@ -167,8 +203,9 @@ class Descent:
 
     def _coarse(self, point: Evaluated) -> Phase:
         self.deep = False
-        found = coarse(self.domain, point, self._conditional)
+        found = coarse(self.domain, point, self._conditional, self.pace)
         self.smooth = None if isinstance(found, Valley) else found
+        self.pace = 0.0
         return found
 
     def _polish(self, point: Evaluated) -> Phase:
@@ -217,6 +254,7 @@ class Descent:
         return {
             "goal": self.goal,
             "covariance": self.covariance,
+            "pace": self.pace,
             "short": self.short,
             "scanned": self.scanned,
             "deep": self.deep,
@@ -232,7 +270,7 @@ class Descent:
         self.domain = domain
         goal = state["goal"]
         self.goal = None if goal is None else (float(goal[0]), float(goal[1]))
-        self.covariance = state["covariance"]
+        self.covariance, self.pace = state["covariance"], float(state["pace"])
         self.short, self.scanned = state["short"], state["scanned"]
         self.deep, self.over = state["deep"], state["over"]
         self.phase = _revived(domain, state["phase"])
@@ -243,8 +281,10 @@ class Descent:
             smooth = getattr(self.phase, "winner", None)
         elif smooth is not None:
             smooth = _revived(domain, smooth)
-        if not (smooth is None or isinstance(smooth, Newton | Polish)):
-            raise ValueError(f"state: smooth must be Newton or Polish, got {type(smooth).__name__}")
+        if not (smooth is None or isinstance(smooth, Smooth)):
+            raise ValueError(
+                f"state: smooth must be Newton, QuasiNewton or Polish, got {type(smooth).__name__}"
+            )
         self.smooth = smooth
         return self
 

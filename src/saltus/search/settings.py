@@ -21,6 +21,10 @@ OF_THE_MODEL = ("quadratic kernel", "warping", "region", "quadratic steps", "sho
 OPTIONAL_WITH_A_MODEL = ("model", "asking", "limits", "evolution", "valley", *ASKED, *OF_THE_MODEL, *OPTIONAL)
 
 
+MANY_VARIABLES = 50  # more than these: no model, and slopes instead of curvatures
+LARGEST_MATRIX = 200  # variables: of more, a Gaussian has a shape of 2N numbers
+
+
 class Settings(NamedTuple):
     """What a search was asked to be; `Optimizer` explains the arguments.
 

@@ -18,9 +18,11 @@ from ..model.quadratic import step_along
 from ..order import Key
 from ..space.lattice import Lattice
 from ..strategy import Gaussian, Integers, Ranking, Round, cmaes, default_population
-from ..strategy.late import Origins, embed_cmaes
+from ..strategy.late import embed_cmaes
+from ..strategy.mirrored import Origins
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Evaluated, Proposals, Results
+from .settings import MANY_VARIABLES
 from .stopping import LARGEST_CONDITION, LARGEST_SD, SAME_VALUE, SMALLEST_SD
 
 KEPT = 0.3  # of what a step promises: then the next one follows at once
@@ -29,7 +31,6 @@ PARTLY = 0.2  # ... and this after a step that was an improvement, but not as pr
 LONGEST_REACH = 8.0  # of steps that follow each other, relative to how far the points around them are apart
 LONGEST_PAUSE = 8  # generations between two steps
 FIT_SHARE = 20  # coefficients of a quadratic for each new point: it is not fitted more often
-MOST_VARIABLES = 50  # of a quadratic
 SAME = 1e-9  # of integers in the unit cube
 PATIENCE, PATIENCE_PER_VARIABLE = 10, 30  # generations, and evaluations, in which something must change
 LOCAL = 0.1  # it has found a valley when it has shrunk to this ...
@@ -192,7 +193,7 @@ class Valley(GaussianPhase):
         n = self.domain.n_continuous
         if self.domain.surrogate is None or "quadratic steps" in self.domain.settings.without:
             return False
-        enough = n <= MOST_VARIABLES and FIT_SHARE * (self.count - self.fitted) >= _coefficients(n)
+        enough = n <= MANY_VARIABLES and FIT_SHARE * (self.count - self.fitted) >= _coefficients(n)
         return self.waited > self.pause and enough and self.best.violation == 0 and self.domain.model.plain
 
     @property
@@ -238,7 +239,7 @@ def only_valleys(domain: Domain) -> bool:
     """Whether runs of a search are valleys from their beginning: nothing but a few continuous variables."""
     if domain.surrogate is None or "valley" in domain.settings.without:
         return False
-    return not domain.lattice.size and domain.N <= MOST_VARIABLES
+    return not domain.lattice.size and domain.N <= MANY_VARIABLES
 
 
 def from_a_mean(domain: Domain, m: FloatArray) -> Evaluated:

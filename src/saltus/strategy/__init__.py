@@ -6,6 +6,9 @@
 | `dx-nes-ici+d` | DX-NES-IC with diagonal scaling | Leap with bias |
 | `dx-nes-ic+leap` | DX-NES-IC | Leap |
 | `dx-nes-ic` | DX-NES-IC | Round |
+| `cr-fm-nes` | CR-FM-NES, for many variables | Round |
+| `cr-fm-nes+leap` | CR-FM-NES | Leap |
+| `cr-fm-nes+leap+bias` | CR-FM-NES | Leap with bias |
 | `cma-es-margin` | CMA-ES | Margin: the paper's baseline |
 | `cma-es` | CMA-ES | Round |
 | `cma-es+leap` | CMA-ES | Leap |
@@ -22,17 +25,26 @@ from typing import Generic, Protocol
 
 from .._typing import FloatArray
 from ..space.lattice import Lattice
-from . import cmaes, dxnesic, scaled
+from . import cmaes, crfmnes, dxnesic, scaled
 from .core import C, Core, GaussianState, P, S
 from .gaussian import Embed, Gaussian, MovingGaussian
 from .integers import Integers, Treatment
-from .late import embed_cmaes, embed_dxnesic, embed_scaled
+from .late import embed_cmaes, embed_crfmnes, embed_dxnesic, embed_scaled
 from .leap import Leap
 from .margin import Margin
 from .ranking import Ranking, rank
 from .rounding import Round
 
-__all__ = ["STRATEGIES", "AnyStrategy", "Strategy", "cmaes", "default_population", "dxnesic", "scaled"]
+__all__ = [
+    "STRATEGIES",
+    "AnyStrategy",
+    "Strategy",
+    "cmaes",
+    "crfmnes",
+    "default_population",
+    "dxnesic",
+    "scaled",
+]
 __all__ += ["Gaussian", "GaussianState", "Integers", "Leap", "MovingGaussian", "Ranking", "Round"]
 __all__ += ["integers_of", "rank"]
 
@@ -110,6 +122,9 @@ STRATEGIES: dict[str, AnyStrategy] = {
     "dx-nes-ici+d": _strategy(scaled, embed_scaled, Leap(bias=True)),
     "dx-nes-ic+leap": _strategy(dxnesic, embed_dxnesic, Leap(bias=False)),
     "dx-nes-ic": _strategy(dxnesic, embed_dxnesic, Round()),
+    "cr-fm-nes": _strategy(crfmnes, embed_crfmnes, Round()),
+    "cr-fm-nes+leap": _strategy(crfmnes, embed_crfmnes, Leap(bias=False)),
+    "cr-fm-nes+leap+bias": _strategy(crfmnes, embed_crfmnes, Leap(bias=True)),
     "cma-es-margin": _strategy(cmaes, embed_cmaes, Margin()),
     "cma-es": _strategy(cmaes, embed_cmaes, Round()),
     "cma-es+leap": _strategy(cmaes, embed_cmaes, Leap(bias=False)),

@@ -1,9 +1,9 @@
 """What a core is: it moves a Gaussian over the relaxed space, one ranked generation after the other.
 
-A core is a module of pure functions (`dxnesic`, `scaled`, `cmaes`): constants that depend on the dimension
-and the population alone, a frozen state, and the four steps of a generation. `Core` is their protocol; it
-knows no space, no objective and no search. `Gaussian` (gaussian.py) holds a core, its constants and its state
-as one object.
+A core is a module of pure functions (`dxnesic`, `scaled`, `crfmnes`, `cmaes`): constants that depend on the
+dimension and the population alone, a frozen state, and the four steps of a generation. `Core` is their
+protocol; it knows no space, no objective and no search. `Gaussian` (gaussian.py) holds a core, its constants
+and its state as one object.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ import numpy as np
 from .._typing import FloatArray
 from .integers import Integers, IntegerState
 from .linalg import eigh, expm1_factors, expm1_symmetric, row_norms2
+from .mirrored import Mirrored, Origins
 from .ranking import Ranking
 
 MIRRORED = True  # candidates come in pairs m +- sigma B z: the population is even
@@ -84,40 +85,10 @@ class State(NamedTuple):
 
 
 @dataclass(slots=True)
-class Population:
-    """A generation: the drawn half of z, the same in the axes of V and through B, and all points x.
+class Population(Mirrored):
+    """A generation, with z in the axes of V; the second half of x has z_{lambda/2 + i} = -z_i."""
 
-    The second half of x is the mirror image of the first: z_{lambda/2 + i} = -z_i.
-    """
-
-    z: FloatArray
     along_axes: FloatArray
-    y: FloatArray
-    x: FloatArray
-
-    @property
-    def distances(self) -> FloatArray:
-        """||z|| of every candidate."""
-        return self.of_each(np.sqrt(row_norms2(self.z)))
-
-    def of_each(self, of_z: FloatArray) -> FloatArray:
-        """For every candidate what is known of its z."""
-        return np.concatenate((of_z, of_z))
-
-    def moments(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Weights of the drawn z in sums over z and over z z^T, from the weights of all candidates."""
-        half = len(self.z)
-        up, down = w[:half], w[half:]
-        return up - down, up + down
-
-    def path_step(self, first: FloatArray) -> FloatArray:
-        """The sum over z for the evolution path."""
-        return np.asarray(first @ self.z)
-
-    @property
-    def independent(self) -> bool:
-        """Whether the drawn z are linearly independent, unless there are more than N of them."""
-        return True
 
 
 @cache
@@ -195,7 +166,7 @@ def sample(c: Constants, s: State, z: FloatArray) -> Population:
     step = s.sigma * y
     x = np.concatenate((step, -step))
     x += s.m  # l. 5
-    return Population(z, along_axes, y, x)
+    return Population(z, y, x, Origins(len(z), 0, 0), along_axes)
 
 
 def update(c: Constants, s: State, population: Population, ranking: Ranking, integers: Integers) -> State:
@@ -205,7 +176,9 @@ def update(c: Constants, s: State, population: Population, ranking: Ranking, int
     p_sigma, long_paths, regime = evolution_path(c, s.p_sigma, s.long_paths, path)  # l. 9
     gram = population.z @ population.z.T
     if regime is Regime.MOVE:
-        first, second = population.moments(calculate_weights(c, population, gram, ranking))  # l. 10
+        first, second = population.moments(
+            calculate_weights(c, population, gram.diagonal(), ranking)
+        )  # l. 10
     eta_sigma, eta_B = calculate_learning_rate(c, regime, ranking.feasible)  # l. 11
     # the weights sum to 0, so G_M = Z^T diag(second) Z
     G_sigma = float(second @ gram.diagonal()) / c.N  # l. 12
@@ -245,10 +218,13 @@ def evolution_path(
     return p_sigma, long_paths, Regime.STAGNATION if length >= 0.1 * c.epsilon else Regime.CONVERGENCE
 
 
-def calculate_weights(c: Constants, population: Population, gram: FloatArray, ranking: Ranking) -> FloatArray:
-    """Line 10, while moving (else w_rank): of two equally good candidates the farther one counts more."""
+def calculate_weights(c: Constants, population: Mirrored, norms2: FloatArray, ranking: Ranking) -> FloatArray:
+    """Line 10, while moving (else w_rank): of two equally good candidates the farther one counts more.
+
+    `norms2` are the squared lengths of the rows of z.
+    """
     alpha = c.h_inv * math.sqrt(min(1.0, c.population / c.N) * ranking.feasible / c.population)
-    distance = np.sqrt(gram.diagonal())  # ||z||
+    distance = np.sqrt(norms2)  # ||z||
     factor = np.exp(alpha * (distance - c.epsilon))  # relative to a typical ||z||: no overflow
     w = ranking.weighted(c.w_hat)
     w *= population.of_each(factor)

@@ -11,7 +11,8 @@ from .. import _serialize
 from .._typing import FloatArray
 from .core import C, Core, GaussianState, P, S
 from .integers import Integers
-from .late import Origins, sample_missing_integers
+from .late import sample_missing_integers
+from .mirrored import Origins
 from .ranking import Ranking, rank
 
 # makes a population of points that the Gaussian did not draw (late.py)

@@ -15,6 +15,8 @@ import numpy as np
 from .._typing import FloatArray
 from ..space.lattice import Lattice
 
+LARGEST_SHARE = 0.3  # of its range: the widest standard deviation of an integer, where a core bounds it
+
 IntegerState = tuple[FloatArray, ...]  # what a treatment remembers, an array for each kind of thing
 
 
@@ -83,6 +85,15 @@ class Integers:
         """How many thresholds the Gaussian lies on, along each integer coordinate."""
         i = self.n_continuous
         return self.lattice.resolution(m[i:], quantile(self.alpha) * sd[i:])
+
+    def within(self, sd: FloatArray) -> FloatArray:
+        """What to multiply sd with, so that no integer's exceeds `LARGEST_SHARE` of its range."""
+        factors = np.ones(len(sd))
+        if self.lattice.size:
+            i = self.n_continuous
+            widest = LARGEST_SHARE * (self.lattice.high - self.lattice.low)
+            factors[i:] = np.minimum(1.0, widest / sd[i:])
+        return factors
 
     def overshoot(self, x: FloatArray) -> FloatArray:
         """How far each candidate lies beyond the ends of its integers' ranges, added up."""

@@ -23,6 +23,7 @@ from . import dxnesic
 from .dxnesic import Population, Regime
 from .integers import Integers, IntegerState
 from .linalg import eigh, lapack, row_norms2
+from .mirrored import Origins
 from .ranking import Ranking
 
 MIRRORED = dxnesic.MIRRORED
@@ -31,7 +32,6 @@ MIRRORED = dxnesic.MIRRORED
 LEAST_RATE = 0.3
 CONVERGENCE_RATE = 1 / 14  # while converging, that much of the least rate ...
 CONVERGENCE_SCALING = 0.1  # ... and that much of the rate of D
-LARGEST_SHARE = 0.3  # no integer's standard deviation exceeds this share of its range
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def sample(c: Constants, s: State, z: FloatArray) -> Population:
     step = y * (s.sigma * s.D)
     x = np.concatenate((step, -step))
     x += s.m
-    return Population(z, along_axes, y, x)
+    return Population(z, y, x, Origins(len(z), 0, 0), along_axes)
 
 
 def update(c: Constants, s: State, population: Population, ranking: Ranking, integers: Integers) -> State:
@@ -145,7 +145,7 @@ def update(c: Constants, s: State, population: Population, ranking: Ranking, int
     p_sigma, long_paths, regime = dxnesic.evolution_path(c.base, s.p_sigma, s.long_paths, path)
     gram = population.z @ population.z.T
     if regime is Regime.MOVE:
-        weights = dxnesic.calculate_weights(c.base, population, gram, ranking)
+        weights = dxnesic.calculate_weights(c.base, population, gram.diagonal(), ranking)
         first, second = population.moments(weights)
     eta_sigma, eta_A = dxnesic.calculate_learning_rate(c.base, regime, ranking.feasible)
     converging = regime is Regime.CONVERGENCE
@@ -176,11 +176,8 @@ def update(c: Constants, s: State, population: Population, ranking: Ranking, int
         sigma, D, V, W, axes, follows = _refreshed(sigma, D, V @ W)
         variance, age = np.ones(c.N), 0
     sd = sigma * D * np.sqrt(variance)
-    if integers.lattice.size:
-        i = integers.n_continuous
-        within = np.minimum(1.0, LARGEST_SHARE * (integers.lattice.high - integers.lattice.low) / sd[i:])
-        D[i:] *= within
-        sd[i:] *= within
+    within = integers.within(sd)
+    D, sd = D * within, sd * within
     m, integer_state = integers.correct_mean(s.integer_state, m, sd)
     shape = D, V, W, variance, sd, axes
     return State(m, integer_state, sigma, *shape, *follows, p_sigma, gamma, long_paths, age)
