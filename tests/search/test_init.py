@@ -46,4 +46,5 @@ def test_a_system_of_the_paper_begins_likewise(name: str) -> None:
         assert search.phase.gaussian.integers.alpha == 0.02
         assert search.phase.gaussian.integers.treatment is SINGLE[name].treatment
         constants = cast(Any, search.phase.gaussian).constants
-        assert (constants.refresh == 1) == exact  # else not in every generation
+        if not name.startswith("cr-fm-nes"):  # which has no eigenbasis
+            assert (constants.refresh == 1) == exact  # else not in every generation
