@@ -70,7 +70,7 @@ def test_by_hand_and_in_any_order(tmp_path: Path) -> None:
 
 def test_a_long_state_is_written_now_and_then(tmp_path: Path) -> None:
     """Of 120 variables it is 650,000 characters: once in 33 trials, and not with every batch."""
-    study = Study.create(tmp_path / "study.db", Space([Float(-5, 5)] * 120), seed=1, strategy="saltus-es")
+    study = Study.create(tmp_path / "study.db", Space([Float(-5, 5)] * 120), seed=1, strategy="dx-nes-ici")
     saved = []
 
     def fun(x: Any) -> float:
