@@ -271,7 +271,7 @@ def test_a_study_on_dask_loses_a_worker(dask: Any, study: Study, tmp_path: Path)
 @pytest.mark.machines
 def test_dask_evaluates_equal_points_again(dask: Any, tmp_path: Path) -> None:
     fun, space = partial(noisy, folder=tmp_path), Space({"k": Bool()})
-    result = minimize(fun, space, budget=40, seed=1, executor=dask.get_executor())
+    result = minimize(fun, space, budget=40, seed=1, executor=dask.get_executor(), noisy=True)
     assert len(callers(tmp_path)) == result.nfev == 40
 
 
