@@ -18,6 +18,11 @@ FLAT = 1e-9  # weight of the second derivatives' size, where points do not tell 
 REACH = 2.0  # of a step, relative to how far the points are apart
 NEAREST = 1e-3  # with constraints: nearer points count alike, those farther away less with the distance
 MARGIN = 0.5  # of the last error in a constraint is how far a step keeps away from it
+# of a step along axes:
+STIFF = 1e-7  # how much what is not isotropic about the second derivatives costs, ...
+STIFFER = 1e-4  # ... and where there are fewer points than coefficients
+FLATTEST = 1e-3  # variance along an axis of a shape
+ENOUGH = 1.8  # points, relative to the number of coefficients; the nearest ones
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -27,6 +32,15 @@ class Step(NamedTuple):
     x: FloatArray
     gain: float
     shape: FloatArray | None = None  # what the axes become where the quadratic is a ball
+
+
+def coefficients(n: int) -> int:
+    """Of a quadratic in n variables.
+
+    >>> [coefficients(n) for n in (1, 2, 10)]
+    [3, 6, 66]
+    """
+    return 1 + n + n * (n + 1) // 2
 
 
 def fewest(n: int) -> int:
@@ -54,7 +68,7 @@ def step(x: FloatArray, y: FloatArray, low: FloatArray, high: FloatArray) -> Ste
     spread = np.abs(apart).max(axis=0)
     if not spread.all():
         return None
-    size = 1 + n + n * (n + 1) // 2
+    size = coefficients(n)
     near = np.argsort(((apart / spread) ** 2).sum(axis=1), kind="stable")[: max(fewest(n), int(MOST * size))]
     apart, y = apart[near], y[near]
     h = np.abs(apart).max(axis=0)
@@ -63,9 +77,7 @@ def step(x: FloatArray, y: FloatArray, low: FloatArray, high: FloatArray) -> Ste
     if not h.all() or not top > 8 * _EPS * float(np.abs(y).max()):
         return None
     gradient, hessian = _fitted(apart / h, rise / top)
-    curvature, axes = np.linalg.eigh(hessian)
-    curvature = np.maximum(np.abs(curvature), 1e-6 * np.abs(curvature).max() + 1e-12)
-    t = -axes @ ((axes.T @ gradient) / curvature)
+    t = _lowest(gradient, hessian)
     t *= min(1.0, REACH / max(float(np.abs(t).max()), 1e-300))
     end = np.clip(x[best] + t * h, low, high)
     t = (end - x[best]) / h
@@ -77,7 +89,7 @@ def _fitted(t: FloatArray, rise: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Gradient and second derivatives at zero of the quadratic through points, which is zero there."""
     n = t.shape[1]
     i, j = np.triu_indices(n)
-    features = np.concatenate((t, t[:, i] * t[:, j] * np.where(i == j, 0.5, 1.0)), axis=1)
+    features = np.concatenate((t, _squares(t)), axis=1)
     weights = 1.0 / (0.05 + rise)  # what is low matters more
     first = FLAT * np.eye(features.shape[1])
     first[:n] = 0.0
@@ -87,6 +99,12 @@ def _fitted(t: FloatArray, rise: FloatArray) -> tuple[FloatArray, FloatArray]:
     hessian = np.zeros((n, n))
     hessian[i, j] = hessian[j, i] = coefficients[n:]
     return coefficients[:n], hessian
+
+
+def _squares(t: FloatArray) -> FloatArray:
+    """What each second derivative of a quadratic is multiplied with, in the order of `np.triu_indices`."""
+    i, j = np.triu_indices(t.shape[1])
+    return np.asarray(t[:, i] * t[:, j] * np.where(i == j, 0.5, 1.0))
 
 
 def _least_squares(system: FloatArray, right: FloatArray) -> FloatArray:
@@ -121,7 +139,7 @@ def limited_step(
     spread = np.abs(apart).max(axis=0)
     if not spread.all():
         return None
-    size = 1 + n + n * (n + 1) // 2
+    size = coefficients(n)
     near = np.argsort(((apart / spread) ** 2).sum(axis=1), kind="stable")
     near = np.sort(near[: max(fewest(n) + 1, int(MOST * size))])
     h = np.abs(apart[near]).max(axis=0)
@@ -188,7 +206,7 @@ def _several(t: FloatArray, rise: FloatArray) -> _Quadratics:
     n, m = t.shape[1], rise.shape[1]
     i, j = np.triu_indices(n)
     ones = np.ones((len(t), 1))
-    features = np.concatenate((ones, t, t[:, i] * t[:, j] * np.where(i == j, 0.5, 1.0)), axis=1)
+    features = np.concatenate((ones, t, _squares(t)), axis=1)
     weights = 1.0 / (NEAREST + (t * t).sum(axis=1))
     first = FLAT * np.eye(features.shape[1])[n + 1 :]
     system = np.concatenate((features * weights[:, None], first))
@@ -197,12 +215,6 @@ def _several(t: FloatArray, rise: FloatArray) -> _Quadratics:
     hessians = np.zeros((m, n, n))
     hessians[:, i, j] = hessians[:, j, i] = coefficients[n + 1 :].T
     return _Quadratics(coefficients[0], coefficients[1 : n + 1].T, hessians)
-
-
-STIFF = 1e-7  # how much what is not isotropic about the second derivatives costs, ...
-STIFFER = 1e-4  # ... and where there are fewer points than coefficients
-FLATTEST = 1e-3  # variance along an axis of a shape
-ENOUGH = 1.8  # points, relative to the number of coefficients
 
 
 def step_along(
@@ -229,7 +241,7 @@ def step_along(
         return None
     best = int(y.argmin())
     t = np.linalg.solve(axes, (x - x[best]).T).T
-    size = 1 + n + n * (n + 1) // 2
+    size = coefficients(n)
     near = np.argsort((t * t).sum(axis=1), kind="stable")[: max(n + 3, int(ENOUGH * size))]
     t, rise = t[near], y[near] / 2 - y[best] / 2
     h = float(np.sqrt((t * t).sum(axis=1).max() / n))
@@ -293,16 +305,15 @@ def _stiff(t: FloatArray, rise: FloatArray) -> _Quadratic:
     """The quadratic through points whose second derivatives are as isotropic as they can be."""
     n = t.shape[1]
     i, j = np.triu_indices(n)
-    squares = t[:, i] * t[:, j] * np.where(i == j, 0.5, 1.0)
     round_part = 0.5 * (t * t).sum(axis=1)
-    features = np.column_stack((np.ones(len(t)), t, round_part, squares))
+    features = np.column_stack((np.ones(len(t)), t, round_part, _squares(t)))
     weights = 1.0 / (0.05 + rise)  # what is low matters more
     weighted = features * weights[:, None]
     normal = weighted.T @ weighted
     places = np.arange(n + 2, len(normal))
     stiff = STIFF if len(t) >= len(normal) else STIFFER
     normal[places, places] += stiff**2 * len(t)
-    found = np.asarray(_solved(normal, weighted.T @ (rise * weights)))
+    found = _solved(normal, weighted.T @ (rise * weights))
     hessian = found[n + 1] * np.eye(n)
     hessian[i, j] += found[n + 2 :]
     hessian[j, i] = hessian[i, j]

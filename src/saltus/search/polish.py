@@ -8,8 +8,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from ..order import WORST, Key
-from ..space.lattice import Lattice
-from ..strategy import Gaussian, Integers, MovingGaussian, Ranking, Round, crfmnes, default_population, scaled
+from ..strategy import Gaussian, MovingGaussian, Ranking, crfmnes, default_population, no_integers, scaled
 from ..strategy.late import embed_crfmnes, embed_scaled
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Evaluated, Proposals, Results
@@ -22,8 +21,6 @@ COARSE = 0.01  # a coarse polish ends when that gain is less than this share of 
 HOPE = 3.0  # a deep one, when that many times the gain of twice as many would not reach the goal
 FLATTEST = 1e-12  # least variance along any axis, of the correlations
 LONGEST = 100  # windows; while something is violated, values do not tell when to end
-
-_NO_INTEGERS = Lattice([])
 
 
 class Polish(GaussianPhase):
@@ -57,14 +54,14 @@ class Polish(GaussianPhase):
 
     def _gaussian(self, sd: FloatArray | float, A: FloatArray | None) -> MovingGaussian:
         n = self.domain.n_continuous
-        integers = Integers(n, _NO_INTEGERS, 0.5, Round())
+        integers = no_integers(n)
         constants = partial(scaled.constants, n, least_rate=RATE)
         start = partial(scaled.start, m=self.start.x[:n], integers=integers, sd=sd, A=A)
         return Gaussian(scaled, embed_scaled, integers, default_population(n), constants, start)
 
     def _gaussian_of_many(self, scales: FloatArray | float, v: FloatArray | None) -> MovingGaussian:
         n = self.domain.n_continuous
-        integers = Integers(n, _NO_INTEGERS, 0.5, Round())
+        integers = no_integers(n)
         constants = partial(crfmnes.constants, n)
         start = partial(crfmnes.start, m=self.start.x[:n], integers=integers, scales=scales, v=v)
         return Gaussian(crfmnes, embed_crfmnes, integers, default_population(n), constants, start)

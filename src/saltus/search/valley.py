@@ -14,10 +14,9 @@ from functools import partial
 import numpy as np
 
 from .._typing import FloatArray
-from ..model.quadratic import step_along
+from ..model.quadratic import coefficients, step_along
 from ..order import Key
-from ..space.lattice import Lattice
-from ..strategy import Gaussian, Integers, Ranking, Round, cmaes, default_population
+from ..strategy import Gaussian, Ranking, cmaes, default_population, no_integers
 from ..strategy.late import embed_cmaes
 from ..strategy.mirrored import Origins
 from .gaussian_phase import GaussianPhase
@@ -37,8 +36,6 @@ LOCAL = 0.1  # it has found a valley when it has shrunk to this ...
 RECENT = 10  # ... and if the gain of so many generations ...
 HOPE = 10.0  # ... times this does not reach its goal, it ends
 FRACTIONS = (1.0, 0.5, 2.0)  # of a step, for several workers
-
-_NO_INTEGERS = Lattice([])
 
 
 class Valley(GaussianPhase):
@@ -84,7 +81,7 @@ class Valley(GaussianPhase):
         self, covariance: FloatArray | None
     ) -> Gaussian[cmaes.Constants, cmaes.State, cmaes.Population]:
         n = self.domain.n_continuous
-        integers = Integers(n, _NO_INTEGERS, 0.5, Round())
+        integers = no_integers(n)
         start = partial(cmaes.start, m=self.start.x[:n], integers=integers, C=covariance)
         return Gaussian(cmaes, embed_cmaes, integers, self.population, partial(cmaes.constants, n), start)
 
@@ -106,7 +103,7 @@ class Valley(GaussianPhase):
         """Points along a step by a quadratic, and what it promises; none if there is no such step."""
         domain, n, model = self.domain, self.domain.n_continuous, self.domain.model
         self.fitted = self.count
-        most = 4 * _coefficients(n)
+        most = 4 * coefficients(n)
         u, merits = model.latest(min(self.count, most))
         here = model.cube.of_points(self.best.x[None], self.best.plateaus[None])[0]
         same = np.asarray((np.abs(u[:, n:] - here[n:]) < SAME).all(axis=1))
@@ -193,7 +190,7 @@ class Valley(GaussianPhase):
         n = self.domain.n_continuous
         if self.domain.surrogate is None or "quadratic steps" in self.domain.settings.without:
             return False
-        enough = n <= MANY_VARIABLES and FIT_SHARE * (self.count - self.fitted) >= _coefficients(n)
+        enough = n <= MANY_VARIABLES and FIT_SHARE * (self.count - self.fitted) >= coefficients(n)
         return self.waited > self.pause and enough and self.best.violation == 0 and self.domain.model.plain
 
     @property
@@ -228,11 +225,6 @@ class Valley(GaussianPhase):
         m, sd = self.start.x.copy(), np.zeros(self.domain.N)
         m[:n], sd[:n] = self.gaussian.state.m, self.gaussian.state.sd
         return m, sd
-
-
-def _coefficients(n: int) -> int:
-    """Of a quadratic in n variables."""
-    return 1 + n + n * (n + 1) // 2
 
 
 def only_valleys(domain: Domain) -> bool:

@@ -46,7 +46,7 @@ __all__ = [
     "scaled",
 ]
 __all__ += ["Gaussian", "GaussianState", "Integers", "Leap", "MovingGaussian", "Ranking", "Round"]
-__all__ += ["integers_of", "rank"]
+__all__ += ["integers_of", "no_integers", "rank"]
 
 
 def default_population(N: int) -> int:
@@ -65,6 +65,11 @@ def integers_of(
     """The integers of a run; without a margin alpha is the paper's 1 / (N population)."""
     alpha = 1 / ((n_continuous + lattice.size) * population) if margin is None else margin
     return Integers(n_continuous, lattice, alpha, treatment)
+
+
+def no_integers(n: int) -> Integers:
+    """The integers of a run over n continuous coordinates alone: there are none."""
+    return Integers(n, Lattice([]), 0.5, Round())
 
 
 @dataclass(frozen=True)
