@@ -1,8 +1,8 @@
 """What a study costs: python -m experiments.studies scale|wide|busy [--evaluations 100000] [--dimension 10]
 
 scale: overhead of an evaluation, memory and opening time as the record grows, with an objective that costs
-nothing. wide: the same in up to 1000 variables. busy: the share of time that workers work, on a command that
-sleeps.
+nothing. wide: the same in up to 1000 variables, and with a strategy that has a matrix. busy: the share of
+time that workers work, on a command that sleeps.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ def scale(evaluations: int, dimension: int) -> None:
     publish("study-scale", f"{markdown(head, rows)}\n\n{' '.join(lines)}", "studies")
 
 
-def wide(evaluations: int, dimensions: list[int]) -> None:
-    """A table: one row for each dimension. Reopened just before the widest would write its state again."""
-    head = ["variables", "ms each", "KiB written each", "state, MiB", "reopening, s"]
+def wide(evaluations: int, cases: list[tuple[str, int]]) -> None:
+    """A table: one row for each case. Reopened just before the longest state would be written again."""
+    head = ["strategy", "variables", "ms each", "KiB written each", "state, MiB", "reopening, s"]
     rows: list[list[str]] = []
-    for dimension in dimensions:
+    for strategy, dimension in cases:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "wide.db"
-            study = Study.create(path, space(dimension), strategy="saltus-es", seed=1, noisy=True)
+            study = Study.create(path, space(dimension), strategy=strategy, seed=1, noisy=True)
             before, seconds, opening = written(), 0.0, 0.0
             for budget in (evaluations, evaluations * 11 // 10):
                 if seconds:
@@ -90,7 +90,8 @@ def wide(evaluations: int, dimensions: list[int]) -> None:
             each, size = seconds / budget * 1e3, (written() - before) / budget / 1024
             with study._reading() as record:
                 state = len(record.state()[1]) / 2**20
-            rows.append([f"{dimension}", f"{each:.1f}", f"{size:.0f}", f"{state:.2f}", f"{opening:.2f}"])
+            figures = [f"{each:.1f}", f"{size:.0f}", f"{state:.2f}", f"{opening:.2f}"]
+            rows.append([f"`{strategy}`", f"{dimension}", *figures])
             print(rows[-1], flush=True)
     publish("study-wide", markdown(head, rows), "studies")
 
@@ -173,7 +174,8 @@ def main() -> None:
     if options.what == "scale":
         scale(options.evaluations, options.dimension)
     elif options.what == "wide":
-        wide(min(options.evaluations, 2000), [10, 100, 300, 1000])
+        cases = [("saltus-es", dimension) for dimension in (10, 100, 300, 1000)]
+        wide(min(options.evaluations, 2100), [*cases, ("dx-nes-ici", 300), ("dx-nes-ici", 1000)])
     else:
         busy(options.workers, options.seconds, options.budget, [2, 3, 5, 6, 10, 20])
 

@@ -39,6 +39,7 @@ ALL: dict[str, tuple[int, Fault]] = {
     "killed at any moment": (40, partial(kills, how="at any moment")),
     "killed in the middle of a transaction": (40, partial(kills, how="at a row")),
     "killed as a command starts": (40, partial(kills, how="as a command starts")),
+    "commands left running by such a kill": (40, faults.left_running),
     "single worker processes killed": (20, faults.workers),
     "an I/O error at the n-th write or sync": (60, faults.io_errors),
     "the disk full from the n-th write on": (30, faults.full_disk),

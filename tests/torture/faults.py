@@ -9,6 +9,8 @@ import random
 import shutil
 import signal
 import sqlite3
+import subprocess
+import threading
 import time
 from collections import Counter
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
@@ -20,6 +22,7 @@ from typing import Any
 from saltus import Study
 from saltus.cli import main as saltus
 from saltus.cli.codes import MEANINGS
+from saltus.execution.processes import end_group
 from saltus.study import RecordError
 from saltus.study.database import Database, checksum
 
@@ -63,6 +66,50 @@ def workers(folder: Path, count: int, rng: random.Random) -> str:
         assert rows(study) == expected
         studies += 1
     return f"in {studies} runs, which gave the same {len(expected)} trials"
+
+
+SLEEPER = """
+command = ["sh", "-c", "sleep 61; :", "{study_dir}", "{x}", "{y}", "{k}", "{g}", "{on}"]
+"""
+
+
+def left_running(folder: Path, count: int, rng: random.Random) -> str:
+    """Killed when a command that takes long has just begun: the next run ends it before its own first one."""
+    study = prepare(folder / "study", BUDGET, objective=SLEEPER)
+    found = study.parent / "found"  # commands that run when a run begins its first one
+    popen, left, one_at_a_time = subprocess.Popen, 0, threading.Lock()
+
+    def start_and_die(nth: int) -> None:
+        def start(*words: Any, **options: Any) -> Any:
+            nonlocal nth
+            with one_at_a_time:
+                if not found.exists():
+                    found.write_text(" ".join(map(str, _naming(study.parent))))
+                process = popen(*words, **options)
+                nth -= 1
+                if nth == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return process
+
+        subprocess.Popen = start  # type: ignore[assignment, misc]
+
+    for _ in range(count):
+        found.unlink(missing_ok=True)
+        assert run(study, partial(start_and_die, rng.randint(1, 2))) == -signal.SIGKILL
+        assert found.read_text() == "", f"still running when the next run began its own: {found.read_text()}"
+        time.sleep(0.05)  # what was just forked becomes its command; a run that is no fork begins later, too
+        running = _naming(study.parent)
+        assert running, "nothing was left running"
+        left += len(running)
+    for process in running:
+        end_group(process)
+    return f"{left} commands were left running, all ended before the next run began its own"
+
+
+def _naming(folder: Path) -> list[int]:
+    """Processes that have this folder among their arguments."""
+    files = Path("/proc").glob("[0-9]*/cmdline")
+    return [int(file.parent.name) for file in files if str(folder) in _read(file).split("\0")]
 
 
 def _is_over(process: int) -> bool:

@@ -36,7 +36,7 @@ FAILURES_AT_FIRST = 20
 # ... and so many one that had worked: the search is not to learn from a simulator that is down.
 FAILURES_LATER = 100
 # Characters of the optimizer's state that may be written for each trial: in up to 20 variables it is written
-# with every batch, in 1000 after some 2000 trials. What was told since is told again when the study goes on.
+# with every batch, of a matrix in 1000 after 1000 trials. What was told since is told again when it goes on.
 STATE_FOR_EACH_TRIAL = 20_000
 LONGEST_STDERR = 4000
 # what becomes of values on record if the objective is another now
