@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -52,6 +53,35 @@ def test_trials_of_0_1_are_past_data(tmp_path: Path) -> None:
     assert [t.params for t in after[:42]] == [t.params for t in trials]
     assert result.fun <= summary.best.value if summary.best.value is not None else False
     assert [t.id for t in after] == list(range(len(after)))
+
+
+@pytest.mark.parametrize(("version", "strategy"), [(2, "saltus-es"), (3, "saltus")])
+def test_trials_of_versions_between_are_past_data(tmp_path: Path, version: int, strategy: str) -> None:
+    """Runs that were killed: something was running, and 28 of 30 evaluations gave a value."""
+    path, new = tmp_path / "old.db", tmp_path / "new.db"
+    shutil.copy(OLD.with_name(f"record-version-{version}.db"), path)
+    with closing(sqlite3.connect(path)) as db:
+        rows = list(db.execute("SELECT id, params, value, constraints, failure, status FROM trials"))
+        assert db.execute("PRAGMA user_version").fetchone() == (version,)
+    with pytest.raises(RecordError, match=rf"version {version}.*saltus migrate"):
+        Study.open(path)
+    assert migrate(path, new) == len(rows)
+    study = Study.open(new)
+    assert (study.head.strategy, study.head.batch) == (strategy, 1)
+    trials = list(study.trials())
+    for trial, (id, params, value, constraints, failure, status) in zip(trials, rows, strict=True):
+        assert (trial.id, trial.params, trial.value) == (id, json.loads(params), value)
+        assert trial.constraints == (None if constraints is None else json.loads(constraints))
+        assert (trial.failure and trial.failure.name) == failure
+        assert trial.status == ("asked" if status == "running" else status)
+    assert {t.failure for t in trials} == {None, Failure.EXCEPTION, Failure.VALUE}
+    before = study.summary()
+    assert before.evaluations == 30
+    assert before.best is not None
+    result = study.optimize(objective, budget=36)
+    assert result.nfev == 36
+    assert result.fun <= (before.best.value or 0.0)
+    assert all(t.over for t in list(study.trials())[: len(trials)])  # what waited was evaluated first
 
 
 def test_what_cannot_be_taken_over(tmp_path: Path) -> None:
