@@ -97,12 +97,16 @@ def test_a_second_process_is_told_who_runs_it_and_a_dead_one_does_not_hold_it(
     assert "ended what it had left running: trials 0, 1" in errors
 
 
-def test_terminate_ends_at_once_and_whole(study: Path) -> None:
+@pytest.mark.parametrize("stopped", [False, True])
+def test_terminate_ends_at_once_and_whole(study: Path, stopped: bool) -> None:
+    """Also a run that was stopped, told to end meanwhile, and continued: any of its threads may get that."""
     study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'))
     command = [sys.executable, "-m", "saltus", "run", str(study)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         wait_for_running(process, study)
-        process.send_signal(signal.SIGTERM)
+        for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGCONT) if stopped else (signal.SIGTERM,):
+            process.send_signal(number)
+            time.sleep(0.1)
         tick = time.monotonic()
         process.communicate()
     assert time.monotonic() - tick < 10
