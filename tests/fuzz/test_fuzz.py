@@ -11,9 +11,10 @@ import os
 import resource
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from datetime import timedelta
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from hypothesis import strategies as st
 from optuna.trial import TrialState
 
 from saltus import Optimizer, Study, StudyError
+from saltus.cli import main
+from saltus.cli.codes import MEANINGS
 from saltus.cli.studies import opened_or_created
 from saltus.execution.command import from_file, from_line
 from saltus.execution.evaluation import EvaluationError
@@ -123,7 +126,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @fuzzed
 @given(st.data())
 def test_records(record: Path, tmp_path: Path, data: st.DataObject) -> None:
-    """Values of any row, with right checksums."""
+    """Values of any row, with right checksums: whoever shows them or goes on."""
     path = tmp_path / "study.db"
     for ending in ("-wal", "-shm"):
         path.with_name(path.name + ending).unlink(missing_ok=True)
@@ -140,10 +143,11 @@ def test_records(record: Path, tmp_path: Path, data: st.DataObject) -> None:
             db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * len(row))})", row)
         except (sqlite3.Error, OverflowError, UnicodeEncodeError):
             return  # SQLite cannot hold it
+    for words in (["show"], ["export", "--csv"], ["report"]):
+        with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            assert main([words[0], str(path), *words[1:]]) in MEANINGS
     with suppress(StudyError):
-        study = Study.open(path)
-        study.summary()
-        study.optimize(constrained, budget=25)
+        Study.open(path).optimize(constrained, budget=25)
 
 
 def _values(given: Any) -> st.SearchStrategy[Any]:

@@ -47,7 +47,7 @@ from .any_variable import anything
         (lambda: Float(low=0, scale=1e160), r"scale must be from 1e-75 to 1e\+75, got 1e\+160"),
         (lambda: Float(scale=1e-300), "scale must be from"),
         (lambda: Float(init=1e308), "init must lie within"),
-        (lambda: Ordinal([1e307, 1.7e308]), "each value must lie within"),
+        (lambda: Ordinal([1e307, 1.7e308]), r"each value must lie within .* use another unit$"),
         (lambda: Ordinal([0.0, 1e-80]), "by more than 1e-75"),
     ],
 )

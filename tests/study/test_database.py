@@ -354,7 +354,12 @@ def forge(path: Path, table: str, column: str, value: Any) -> None:
         *(("trials", name, "text") for name in ("attempts", "exit_code", "worker", "started", "seconds")),
         *(("trials", name, b"bytes") for name in ("reason", "stderr", "process", "constraints")),
         *(("sessions", name, "text") for name in ("started", "ended", "pid", "workers")),
+        *(("sessions", name, time) for name in ("started", "ended") for time in (math.inf, 1e18)),
+        ("trials", "started", -math.inf),
         ("sessions", "stop", b"bytes"),
+        *(("study", name, "text") for name in ("direction", "population", "batch", "seed", "created")),
+        *(("study", name, b"bytes") for name in ("name", "strategy", "version")),
+        ("study", "noisy", 7),
         ("progress", "trials", math.inf),
         *(("generations", name, '["x"]') for name in ("mean", "sd", "first", "restarts")),
     ],
@@ -369,7 +374,7 @@ def test_forged_rows_are_errors_of_the_record(tmp_path: Path, table: str, column
         with suppress(RecordError):
             look()
     with pytest.raises(RecordError, match="damaged"):
-        study.summary()
+        Study.open(study.path).summary()
 
 
 def test_an_index_that_does_not_fit_is_made_anew(tmp_path: Path) -> None:

@@ -50,9 +50,8 @@ def _whole(kind: str, name: str, value: Any) -> int:
 def _sized(kind: str, name: str, number: float) -> float:
     """A number that is not too large to compute with."""
     if abs(number) > _LARGEST:
-        raise ValueError(
-            f"{kind}: {name} must lie within +-{_LARGEST:g}, got {number:g}; use another unit, or log=True"
-        )
+        advice = "use another unit, or log=True" if kind == "Float" else "use another unit"
+        raise ValueError(f"{kind}: {name} must lie within +-{_LARGEST:g}, got {number:g}; {advice}")
     return number
 
 

@@ -35,7 +35,7 @@ APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
 # batch, and the strategy "saltus" was what is "saltus-es" now; in 3 the state was written with every batch
 VERSION = 4
 SYNC_INTERVAL = 0.05  # seconds
-R = TypeVar("R", Trial, Session, Snapshot)
+R = TypeVar("R", Head, Trial, Session, Snapshot)
 # of the table trials
 _COLUMNS = tuple(field.name for field in fields(Trial) if field.name != "params")
 _WITH_POINTS = "SELECT trials.*, points.* FROM trials LEFT JOIN points USING (id)"
@@ -132,11 +132,14 @@ class Database:
     def _head(self) -> Head:
         with self._understanding("study"):
             head = Head(*self._only_row("study"))
+            noisy = {0: False, 1: True}[int(head.noisy)]
         try:
-            return replace(head, space=Space.from_plain(json.loads(str(head.space))), noisy=bool(head.noisy))
+            head = replace(head, space=Space.from_plain(json.loads(str(head.space))), noisy=noisy)
         except Exception as error:  # whatever a foreign file may hold
             what = f"the record is damaged: its space cannot be read ({error})"
             raise RecordError(f"{self.path}: {what}") from error
+        with self._understanding("study"):
+            return _typed(head)
 
     # writing
 
@@ -353,18 +356,22 @@ def _types_of(kind: Any) -> frozenset[Any]:
     return frozenset({float, int}) if kind is float else frozenset({get_origin(kind) or kind})
 
 
+_TIMES = ("created", "started", "ended")
+_LATEST = 6e10  # seconds before and after 1970 that any calendar can tell: the years 69 to 3871
 _ALLOWED = {
     kind: [(f.name, _types_of(f.type)) for f in fields(kind) if f.name != "params"]
-    for kind in (Trial, Session, Snapshot)
+    for kind in (Head, Trial, Session, Snapshot)
 }
 
 
 def _typed(row: R) -> R:
-    """The row, if everything in it is of its type: a checksum does not say so."""
+    """The row, if everything in it is of its type, and times are dates: a checksum does not say so."""
     for name, allowed in _ALLOWED[type(row)]:
         value = getattr(row, name)
         if type(value) not in allowed and not (isinstance(value, str) and value in allowed):
             raise TypeError(f"{name} cannot be {value!r:.40}")
+        if name in _TIMES and value is not None and not abs(value) < _LATEST:
+            raise ValueError(f"{name} cannot be {value!r:.40}")
     return row
 
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -42,10 +41,9 @@ from .journal import KEPT, Journal, remember, reset
 from .lock import is_held, locked, name_of
 from .replay import DepartedError, replay
 from .summary import Summary, history_rows, summarise
-from .trial import Head, Session, Snapshot, Trial
+from .trial import Direction, Head, Session, Snapshot, Trial
 
 PATIENCE = 10.0  # seconds that short work on a record waits for its turn
-Direction = Literal["minimize", "maximize"]
 
 
 class Study:

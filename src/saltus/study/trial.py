@@ -8,6 +8,7 @@ from ..order import Failure
 from ..search.stopping import Stop
 from ..space import Space
 
+Direction = Literal["minimize", "maximize"]
 Status = Literal["asked", "running", "done", "failed", "repeated", "forgotten"]
 
 
@@ -17,7 +18,7 @@ class Head:
 
     name: str
     space: Space
-    direction: str
+    direction: Direction
     strategy: str
     population: int
     batch: int
