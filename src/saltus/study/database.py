@@ -9,10 +9,7 @@ import hashlib
 import json
 import math
 import os
-import re
-import shutil
 import sqlite3
-import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,6 +24,7 @@ from .._typing import Params
 from .._version import __version__
 from ..order import Failure
 from ..space import Space
+from .connection import connected, explained
 from .errors import RecordError
 from .trial import Head, Session, Snapshot, Trial
 
@@ -39,15 +37,6 @@ R = TypeVar("R", Head, Trial, Session, Snapshot)
 # of the table trials
 _COLUMNS = tuple(field.name for field in fields(Trial) if field.name != "params")
 _WITH_POINTS = "SELECT trials.*, points.* FROM trials LEFT JOIN points USING (id)"
-_ADVICE = {  # what to do about a message of SQLite; the first that fits
-    "full": "the disk is full; what was recorded before is safe: make room and continue",
-    "read-?only": "it cannot be written; what was recorded before is safe: make it writable and continue",
-    "disk I/O error": "the disk reports an error (is it full?); what was recorded before is safe",
-    "not a database": "this is not an SQLite file, so no record of Saltus",
-    "locked": "another program holds it locked; close that and try again",
-    "unable to open": "it cannot be opened; does the folder exist, and may you write there?",
-}
-_NO_ADVICE = "the record cannot be used; is the file damaged?"
 
 
 class Database:
@@ -70,7 +59,7 @@ class Database:
         self._db = connected(path, write)
         self._file = os.stat(path)
         try:
-            with _explained(self.path):
+            with explained(self.path):
                 self._check_header()
             self.head = self._head()
             if write:
@@ -86,7 +75,7 @@ class Database:
             other = "Study.open opens it, another name begins anew"
             raise RecordError(f"{path}: there is something already; {other}")
         db = connected(path, write=True)
-        with _explained(path), closing(db), db:
+        with explained(path), closing(db), db:
             db.execute("BEGIN IMMEDIATE")
             schema = files(__package__).joinpath("schema.sql").read_text(encoding="utf-8")
             for statement in schema.split(";\n"):
@@ -103,7 +92,7 @@ class Database:
         """Whether there is something in the file: a record, or anything else that must not be lost."""
         if not path.exists() or path.stat().st_size == 0:
             return False
-        with _explained(path), closing(connected(path, write=False)) as db:
+        with explained(path), closing(connected(path, write=False)) as db:
             (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
             (application,) = db.execute("PRAGMA application_id").fetchone()
             return bool(tables or application)
@@ -124,7 +113,7 @@ class Database:
 
     def _check_index(self) -> None:
         """Repeats are found by the index of points: one that does not fit its table is made anew."""
-        with _explained(self.path):
+        with explained(self.path):
             (said,) = self._db.execute("PRAGMA integrity_check(points)").fetchone()
             if said != "ok":
                 self._db.execute("REINDEX points_hash")
@@ -255,7 +244,7 @@ class Database:
         return list(self._trials("WHERE status IN ('asked', 'running') ORDER BY trials.id"))
 
     def _trials(self, condition: str, *values: Any) -> Iterator[Trial]:
-        with _explained(self.path):
+        with explained(self.path):
             for row in self._db.execute(f"{_WITH_POINTS} {condition}", values):
                 trial, point = self._checked("trials", row[:-4]), row[-4:]
                 if point[0] is None:
@@ -264,7 +253,7 @@ class Database:
 
     def snapshots(self) -> Iterator[Snapshot]:
         """All generations, one at a time."""
-        with _explained(self.path):
+        with explained(self.path):
             for row in self._db.execute("SELECT * FROM generations ORDER BY generation"):
                 with self._understanding("generations"):
                     generation, first, restarts, *lists = self._checked("generations", row)
@@ -284,11 +273,11 @@ class Database:
         raise self._damaged(f"the table {table} is empty")
 
     def _count(self, query: str, *values: Any) -> int:
-        with _explained(self.path):
+        with explained(self.path):
             return int(self._db.execute(query, values).fetchone()[0])
 
     def _rows(self, table: str, condition: str, *values: Any) -> list[tuple[Any, ...]]:
-        with _explained(self.path):
+        with explained(self.path):
             rows = self._db.execute(f"SELECT * FROM {table} {condition}", values).fetchall()
         return [self._checked(table, row) for row in rows]
 
@@ -333,7 +322,7 @@ class Database:
     @contextmanager
     def _writing(self, sync: bool = False) -> Iterator[None]:
         """A transaction; `sync` forces it to the disk, with all that was written before."""
-        with _explained(self.path):
+        with explained(self.path):
             self._db.execute(f"PRAGMA synchronous = {'FULL' if sync else 'NORMAL'}")
             with self._db:  # committed at the end, or rolled back
                 self._db.execute("BEGIN IMMEDIATE")
@@ -375,41 +364,6 @@ def _typed(row: R) -> R:
     return row
 
 
-def connected(path: Path, write: bool) -> sqlite3.Connection:
-    """A connection with a write-ahead log: readers and the writer do not wait for each other."""
-    if write:
-        return _connection(path, "mode=rwc")
-    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-        return _connection(path, "mode=rw")  # SQLite tidies up after itself what it needs to read
-    log, memory = (path.with_name(path.name + ending) for ending in ("-wal", "-shm"))
-    if not log.exists():
-        return _connection(path, "mode=ro&immutable=1")  # nobody else writes either
-    if memory.exists():
-        return _connection(path, "mode=ro")
-    with tempfile.TemporaryDirectory(prefix="saltus-") as folder:  # SQLite cannot read a log without `memory`
-        for file in (path, log):
-            shutil.copyfile(file, Path(folder, file.name))
-        return _connection(Path(folder, path.name), "mode=rw", shown=path)
-
-
-def _connection(path: Path, mode: str, shown: Path | None = None) -> sqlite3.Connection:
-    """Open a file; `shown` is the name by which the user knows it."""
-    with _explained(shown or path):
-        uri = f"{path.absolute().as_uri()}?{mode}"
-        db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30.0)
-        try:
-            if shown is not None:
-                db.execute("SELECT count(*) FROM sqlite_master")  # opens the files, whose names go
-            db.execute("PRAGMA journal_mode = WAL" if mode == "mode=rwc" else "PRAGMA query_only = ON")
-            db.execute("PRAGMA trusted_schema = OFF")  # nothing in the file's schema is executed
-            db.execute("PRAGMA cell_size_check = ON")
-            db.execute("PRAGMA secure_delete = OFF")  # a state that is replaced need not be overwritten first
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-
 def _insert(db: sqlite3.Connection, table: str, values: Sequence[Any]) -> None:
     """Write a row with its checksum, over one with the same key."""
     row = (*values, checksum(values))
@@ -447,14 +401,3 @@ def _hash(text: str) -> bytes:
 def _written(amount: float) -> float | str | None:
     """For JSON, which has no NaN and no infinity."""
     return amount if math.isfinite(amount) else None if math.isnan(amount) else str(amount)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """SQLite's errors as sentences."""
-    try:
-        yield
-    except (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError) as error:
-        text = str(error)
-        advice = next((said for sign, said in _ADVICE.items() if re.search(sign, text)), _NO_ADVICE)
-        raise RecordError(f"{path}: {advice} (SQLite: {text})") from error

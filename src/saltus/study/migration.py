@@ -17,7 +17,8 @@ from .._version import __version__
 from ..order import Failure
 from ..space import Space
 from . import anew
-from .database import APPLICATION, VERSION, Database, checksum, connected
+from .connection import connected
+from .database import APPLICATION, VERSION, Database, checksum
 from .errors import RecordError
 from .lock import locked
 from .trial import Head, Session, Snapshot, Trial
