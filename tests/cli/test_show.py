@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from saltus import Float, Space, Study
+from saltus import Float, NotCountedError, Space, Study
 from saltus.cli import main
 from saltus.study import RecordError
 
@@ -80,6 +81,22 @@ def test_constraints_have_their_names(tmp_path: Path, capsys: pytest.CaptureFixt
     page = path.with_suffix(".html").read_text()
     assert ">stress</th>" in page
     assert ">mass</th>" in page
+
+
+def test_why_an_evaluation_did_not_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is no failure of a point, but somebody has to repair something."""
+
+    def down(p: dict[str, Any]) -> float:
+        raise NotCountedError("the licence server\x1b is down")
+
+    study = Study.create(tmp_path / "plate.db", Space({"x": Float(0, 5)}), seed=1)
+    study.optimize(down, budget=5)
+    assert main(["show", str(study.path)]) == 0
+    text = capsys.readouterr().out
+    waiting = len(study.summary().unfinished)
+    assert (
+        f"running: 0, {waiting} waiting\nnot counted: {waiting} x the licence server\ufffd is down\n" in text
+    )
 
 
 @pytest.mark.parametrize("words", ["show", "export --csv", "report", "ask", "tell 0 1.5"])

@@ -452,3 +452,12 @@ def test_a_forged_state_is_a_clear_error(where: tuple[str, ...], value: Any) -> 
     inner[where[-1]] = value
     with pytest.raises(ValueError, match=r"state|population|strategy"):
         Optimizer.restore(state)
+
+
+def test_a_forged_state_whose_batch_has_gaps_is_a_clear_error() -> None:
+    optimizer = Optimizer(SPACE, seed=1, strategy="saltus-es")
+    optimizer.ask(3)
+    state = optimizer.state(memory=False)
+    del state["asked"][0]
+    with pytest.raises(ValueError, match="must be its first candidates, got gaps"):
+        Optimizer.restore(state)

@@ -348,6 +348,7 @@ def forge(path: Path, table: str, column: str, value: Any) -> None:
     ("table", "column", "value"),
     [
         *(("points", "params", text) for text in ("[]", "3", '{"x": 1}', "null", '{"a": "b"}')),
+        *(("points", "params", f'{{"x": {x}, "k": 3, "on": true}}') for x in ("Infinity", "1e308", "NaN")),
         *(("trials", name, "text") for name in ("generation", "status", "value", "violation", "repeats")),
         *(("trials", name, "text") for name in ("attempts", "exit_code", "worker", "started", "seconds")),
         *(("trials", name, b"bytes") for name in ("reason", "stderr", "process", "constraints")),

@@ -4,6 +4,7 @@ import argparse
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -74,6 +75,9 @@ def as_text(summary: Summary, shares: Mapping[str, Share] | None) -> str:
         rows.append(("", f"trial {trial.id} for {now - (trial.started or now):.0f} s: {_listed(trial)}"))
     if not running and not summary.sessions:  # by hand: somebody has to know them in full
         rows += [("", f"trial {t.id}: {assignments(t)}") for t in summary.unfinished[:_LONGEST_LIST]]
+    reasons = Counter(t.reason for t in summary.unfinished if t.reason is not None)
+    for reason, count in reasons.most_common(_LONGEST_LIST):
+        rows.append(("not counted", f"{count} x {reason}"))
     rows.append(("state", state(summary)))
     return "\n".join(f"{name + ':' if name else '':>12} {printable(text)}" for name, text in rows)
 

@@ -113,6 +113,8 @@ def restored(
         batch = optimizer._make_batch()
         batch.restore(state["asked"])
         slots = batch.slots
+        if not optimizer.asynchronous and sorted(slots.values()) != [*range(len(slots))]:
+            raise ValueError("state: what was asked of a batch must be its first candidates, got gaps")
     for id, numbers in state.get("points", ()):
         correct(optimizer, int(id), _serialize.shaped(numbers, size, "x"))
     if asked is not None:

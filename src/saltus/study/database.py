@@ -8,8 +8,10 @@ long, and be paid again when the power fails. Each row has a checksum: damage is
 import hashlib
 import json
 import math
+import operator
 import os
 import sqlite3
+import sys
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,6 +35,7 @@ APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
 # batch, and the strategy "saltus" was what is "saltus-es" now; in 3 the state was written with every batch
 VERSION = 4
 SYNC_INTERVAL = 0.05  # seconds
+_LARGEST = sys.float_info.max
 R = TypeVar("R", Head, Trial, Session, Snapshot)
 # of the table trials
 _COLUMNS = tuple(field.name for field in fields(Trial) if field.name != "params")
@@ -62,6 +65,10 @@ class Database:
             with explained(self.path):
                 self._check_header()
             self.head = self._head()
+            ranges = (variable.range() for variable in self.head.space.variables)
+            self._low, self._high = zip(
+                *((max(a, -_LARGEST), min(b, _LARGEST)) for a, b in ranges), strict=True
+            )
             if write:
                 self._check_index()
         except BaseException:
@@ -300,13 +307,15 @@ class Database:
             return _typed(Trial(id, generation, point, status, value, violation, amounts, kind, *rest))
 
     def _check_point(self, params: Any) -> None:
-        """A value for each variable, in their order, and nothing else."""
+        """A value for each variable, in their order and within their ranges, and nothing else."""
         space = self.head.space
         named = isinstance(params, dict) and space.names is not None and tuple(params) == space.names
         listed = isinstance(params, list) and space.names is None and len(params) == len(space)
-        values = params.values() if isinstance(params, dict) else params
+        values = [*params.values()] if isinstance(params, dict) else params
         if not (named or listed) or not {*map(type, values)} <= {int, float, bool}:
             raise ValueError("params must be a number for each variable")
+        if not (all(map(operator.le, self._low, values)) and all(map(operator.le, values, self._high))):
+            raise ValueError("params must lie within the ranges of their variables")
 
     def _damaged(self, what: str) -> RecordError:
         return RecordError(f"{self.path}: the record is damaged: {what}; use a copy that is not")
