@@ -18,7 +18,8 @@ from saltus.search.mixed_run import MixedRun
 from saltus.search.model_run import SMALLEST_SIDE, ModelRun
 from saltus.search.newton import Newton
 from saltus.search.proposal import Domain, Evaluated, Proposals, Results
-from saltus.search.restarts import DEEPENED, KINDS, Saltus
+from saltus.search.restarts import DEEPENED, PRIOR, Saltus
+from saltus.search.schedule import usual_covariance
 from saltus.search.settings import MANY_PHASES, Settings
 from saltus.space.encoding import Encoding
 
@@ -218,37 +219,63 @@ def point(value: float, violation: float = 0.0, plateau: float = 3.0) -> Evaluat
     return Evaluated(x, np.array([plateau]), violation, value)
 
 
-def ended(saltus: Saltus, best: Evaluated, seed: int = 1, spent: tuple[int, int, int] | None = None) -> str:
-    """Let the descent end there; the kind of the next one."""
+def counts(**of: int) -> dict[str, int]:
+    """Something for every kind of run: nothing, if it is not named."""
+    return dict.fromkeys(PRIOR, 0) | of
+
+
+def ended(saltus: Saltus, best: Evaluated, seed: int = 1, **spent: int) -> str:
+    """Let the descent end there, with so much spent since the first; the kind of the next one."""
     saltus.descent.phase.best = best
     saltus.descent.covariance = np.eye(2)
-    if spent is not None:
-        kinds = ("small", "large", "local", "evolution")
-        saltus.spent = dict(zip(kinds, (*spent, 0), strict=True))
+    if spent:
+        saltus.spent = counts(**spent)
     saltus.restart(np.random.default_rng(seed))
     return saltus.kind
 
 
-@pytest.mark.parametrize(("failures", "share"), [(0, 0.4), (5, 0.6), (10, 0.8)])
-def test_global_runs_get_their_share_and_more_with_every_local_run_that_fails(
-    failures: int, share: float
-) -> None:
-    for spent, kind in ((int(1000 * share), "large"), (int(1000 * share) + 1, "local")):
-        saltus = search()
-        saltus.failures = failures
-        assert ended(saltus, point(1.0), spent=(spent // 2, spent - spent // 2, 1000)) in (
-            kind,
-            kind.replace("large", "small"),
-        )
+# so much was spent on all other kinds that the next one is ...
+LOCAL = {"small": 10**6, "large": 10**6, "scan": 10**6}
+SCAN = {"small": 10**6, "large": 10**6, "local": 10**6}
+SMALL = {"local": 10**6, "large": 10**6, "scan": 10**6}
+LARGE = {"local": 10**6, "small": 10**6, "scan": 10**6}
 
 
-def test_of_global_runs_the_kind_that_has_had_less_is_next_and_larger_ones_double() -> None:
+def test_at_first_local_runs_and_scans_have_twice_what_each_global_kind_has() -> None:
+    spent = {"small": 501, "large": 501, "local": 1000, "scan": 1000}
+    for kind in spent:
+        assert ended(search(), point(1.0), **spent | {kind: 490}) == kind
+
+
+@pytest.mark.parametrize("kind", ["small", "large", "local", "scan"])
+def test_the_next_run_is_of_the_kind_that_has_brought_most_for_what_it_cost(kind: str) -> None:
+    saltus = search()
+    spent = {"small": 500, "large": 500, "local": 1000, "scan": 1000}
+    saltus.won[kind] = 3
+    share = (PRIOR[kind] + 3) / PRIOR[kind]  # of what it had otherwise
+    assert ended(saltus, point(1.0), **spent | {kind: int(spent[kind] * share) - 5}) == kind
+    assert ended(saltus, point(1.0), **spent | {kind: int(spent[kind] * share) + 5}) != kind
+
+
+def test_a_run_has_brought_something_if_it_was_better_than_all_before() -> None:
+    saltus = search()
+    assert ended(saltus, point(5.0), **SCAN) == "scan"
+    assert saltus.won == counts()  # the first run counts for none
+    assert ended(saltus, point(4.0), **SMALL) == "small"
+    assert saltus.won == counts(scan=1)
+    assert ended(saltus, point(4.0), **LOCAL) == "local"
+    assert saltus.won == counts(scan=1)
+    ended(saltus, point(3.0))
+    assert saltus.won == counts(scan=1, local=1)
+
+
+def test_of_global_runs_larger_ones_double() -> None:
     saltus = search()
     assert (saltus.kind, saltus.population, saltus.restarts, saltus.phases) == ("small", 8, 0, 1)
-    for spent, kind, population in (((9, 10), "small", 8), ((10, 10), "large", 16), ((11, 10), "large", 32)):
-        assert ended(saltus, point(1.0), spent=(*spent, 10**6)) == kind
+    for spent, kind, population in ((SMALL, "small", 8), (LARGE, "large", 16), (LARGE, "large", 32)):
+        assert ended(saltus, point(1.0), **spent) == kind
         assert saltus.population == population == len(drawn(saltus))
-    assert ended(saltus, point(1.0), spent=(1, 2, 10**6)) == "small"
+    assert ended(saltus, point(1.0), **SMALL) == "small"
     assert (saltus.population, saltus.restarts, saltus.phases) == (8, 4, 5)
 
 
@@ -261,7 +288,7 @@ def test_global_runs_begin_in_the_inner_part_of_the_ranges() -> None:
     shares = []
     for seed in range(200):
         saltus = search()
-        ended(saltus, point(1.0), seed, (0, 0, 10**6))
+        ended(saltus, point(1.0), seed, **SMALL)
         m, sd = saltus.phase.where()
         np.testing.assert_array_equal(sd, 1.0)
         shares.append((m - DOMAIN.low) / DOMAIN.span)
@@ -271,8 +298,8 @@ def test_global_runs_begin_in_the_inner_part_of_the_ranges() -> None:
 
 def local(seed: int) -> tuple[FloatArray, FloatArray]:
     """Where a local run begins."""
-    saltus = search(without=["scan"])
-    assert ended(saltus, point(1.0), seed, (10**6, 0, 0)) == "local"
+    saltus = search()
+    assert ended(saltus, point(1.0), seed, **LOCAL) == "local"
     return saltus.phase.where()
 
 
@@ -306,53 +333,54 @@ def test_an_integer_of_many_values_steps_by_a_tenth_of_what_a_continuous_variabl
 
 def test_a_local_run_has_the_incumbent_as_its_goal_and_a_global_one_has_none() -> None:
     saltus = search(without=["scan"])
-    ended(saltus, point(1.0), spent=(10**6, 0, 0))
+    ended(saltus, point(1.0), **LOCAL)
     assert saltus.descent.goal == (0.0, 1.0)
     assert cast(MixedRun, saltus.phase).goal == (0.0, 1.0)
-    ended(saltus, point(2.0), spent=(0, 0, 10**6))
+    ended(saltus, point(2.0), **SMALL)
     assert saltus.descent.goal == (0.0, 1.0)  # what is no better is not worth a deep search
     assert cast(MixedRun, saltus.phase).goal is None
 
 
-def test_two_of_five_local_runs_are_scans_at_the_incumbent() -> None:
-    """Whichever draw is below 0.4."""
-    close = [seed for seed in range(2000) if 0.39 < np.random.default_rng(seed).random() < 0.41]
-    scans = set()
-    for seed in close:
-        saltus = search()
-        assert ended(saltus, point(1.0), seed, (10**6, 0, 0)) == "local"
-        if isinstance(saltus.phase, CoordinateScan):
-            scans.add(seed)
-            assert saltus.phase.start.key == (0.0, 1.0)
-            np.testing.assert_array_equal(saltus.descent.covariance, np.eye(2))
-    assert scans == {seed for seed in close if np.random.default_rng(seed).random() < 0.4}
-    assert 0 < len(scans) < len(close)
-
-
-def test_without_a_covariance_there_is_no_scan() -> None:
+@pytest.mark.parametrize("found", [True, False])
+def test_a_scan_begins_at_the_incumbent_with_the_covariance_of_the_last_descent(found: bool) -> None:
+    """Or with the usual one, if that has found none."""
     saltus = search()
     saltus.descent.phase.best = point(1.0)
-    saltus.spent["small"] = 1000
+    saltus.descent.covariance = np.eye(2) if found else None
+    saltus.spent = counts(**SCAN)
     saltus.restart(np.random.default_rng(1))
-    assert isinstance(saltus.phase, MixedRun)
+    assert isinstance(saltus.phase, CoordinateScan)
+    assert saltus.phase.start.key == (0.0, 1.0)
+    covariance = np.eye(2) if found else usual_covariance(DOMAIN)
+    np.testing.assert_array_equal(saltus.descent.covariance, covariance)
+
+
+def test_without_continuous_variables_there_are_no_scans() -> None:
+    saltus = Saltus(domain_of(SPACES["no continuous variables"]), np.zeros(4))
+    assert saltus._kinds() == ["small", "large"]
+    saltus.incumbent = saltus.domain.nowhere()._replace(violation=0.0, value=1.0)
+    assert saltus._kinds() == ["local", "small", "large"]
 
 
 def test_failures_of_local_runs_are_counted_until_one_is_better() -> None:
     saltus = search()
-    ended(saltus, point(5.0), spent=(10**6, 0, 0))
+    ended(saltus, point(5.0), **LOCAL)
     assert saltus.failures == 0  # it was a global one
-    for value, failures in ((6.0, 1), (5.0, 2), (4.0, 0), (4.5, 1)):
-        assert saltus.kind == "local"
-        ended(saltus, point(value), spent=(10**6, 0, 0))
+    for kind, value, failures in (
+        *(("local", 6.0, 1), ("scan", 5.0, 2), ("local", 4.0, 0)),
+        *(("scan", 4.5, 1), ("local", 4.5, 2), ("scan", 3.0, 0), ("local", 4.0, 1)),
+    ):
+        assert saltus.kind == kind
+        ended(saltus, point(value), **LOCAL if kind == "scan" else SCAN)
         assert saltus.failures == failures
     assert saltus.incumbent is not None
-    assert saltus.incumbent.value == 4.0
+    assert saltus.incumbent.value == 3.0
 
 
 def test_where_nothing_has_succeeded_all_runs_are_global() -> None:
     saltus = search()
-    assert ended(saltus, DOMAIN.nowhere(), spent=(10**6, 10**6, 0)) == "large"
-    assert ended(saltus, DOMAIN.nowhere(), spent=(10**6, 10**6, 0)) == "large"
+    assert ended(saltus, DOMAIN.nowhere(), small=10**6, large=10**5) == "large"
+    assert ended(saltus, DOMAIN.nowhere(), small=10**5, large=10**6) == "small"
 
 
 def test_why_a_descent_ended() -> None:
@@ -374,7 +402,7 @@ def test_the_best_of_points_from_elsewhere_counts_when_the_descent_ends() -> Non
     saltus = search()
     for value in (7.0, 3.0, 5.0):
         saltus.inject(point(value, plateau=value))
-    assert saltus.spent == {"small": 3, "large": 0, "local": 0, "evolution": 0}
+    assert saltus.spent == counts()  # the first run is not counted
     assert saltus.stray is not None
     assert saltus.stray.value == 3.0
     ended(saltus, point(4.0))
@@ -387,26 +415,30 @@ def test_the_best_of_points_from_elsewhere_counts_when_the_descent_ends() -> Non
     assert saltus.incumbent.plateaus.tolist() == [9.0]  # as good is not better
 
 
-def test_evaluations_are_counted_for_the_kind_of_run() -> None:
+@pytest.mark.parametrize("spent", [SMALL, LARGE, LOCAL])
+def test_evaluations_are_counted_for_the_kind_of_run(spent: dict[str, int]) -> None:
     saltus = search()
+    kind = ended(saltus, point(1.0), **spent)
     x = drawn(saltus)
     points = saltus.phase.propose()
     saltus.observe(Results(points, (x**2).sum(axis=1), None), np.random.default_rng(1))
-    assert saltus.spent == {"small": 8, "large": 0, "local": 0, "evolution": 0}
+    assert saltus.spent == counts(**spent) | {kind: len(x)}
+    saltus.inject(point(7.0))
+    assert saltus.spent == counts(**spent) | {kind: len(x) + 1}
 
 
 @pytest.mark.parametrize(
-    ("without", "kinds"), [("local runs", {"small", "large"}), ("global runs", {"local"})]
+    ("without", "kinds"), [("local runs", {"small", "large"}), ("global runs", {"local", "scan"})]
 )
 def test_kinds_that_are_left_out(without: str, kinds: set[str]) -> None:
-    for spent in ((0, 0, 10**6), (10**6, 0, 0), (0, 10**6, 0)):
+    for spent in (SMALL, LARGE, LOCAL, SCAN):
         saltus = search(without=[without])
-        assert ended(saltus, point(1.0), spent=spent) in kinds
+        assert ended(saltus, point(1.0), **spent) in kinds
 
 
 def test_kinds_of_runs_have_these_names() -> None:
     """They are in records of studies."""
-    assert KINDS == ("small", "large", "local", "evolution")
+    assert list(PRIOR) == ["small", "large", "local", "scan", "evolution"]
 
 
 @pytest.mark.parametrize("kind", ["first", "global", "local"])
@@ -418,8 +450,8 @@ def test_every_run_has_the_options_of_the_search(kind: str) -> None:
         settings = Settings.checked(5, "saltus-es", 8, margin, exact, without)
         saltus = Saltus(replace(domain, settings=settings), np.zeros(5))
         if kind != "first":
-            spent = (0, 0, 10**6) if kind == "global" else (10**6, 0, 0)
-            ended(saltus, Evaluated(best.x[0], best.plateaus[0], 0.0, 1.0), spent=spent)
+            spent = SMALL if kind == "global" else LOCAL
+            ended(saltus, Evaluated(best.x[0], best.plateaus[0], 0.0, 1.0), **spent)
         assert (saltus.kind == "local") == (kind == "local")
         assert saltus.phase.domain is saltus.domain
         assert saltus.phase.domain.settings == settings
@@ -440,6 +472,8 @@ def test_every_run_has_the_options_of_the_search(kind: str) -> None:
 def test_evaluations_and_phases_add_up() -> None:
     saltus = search(without=["newton"])
     assert saltus.descent.domain.settings.without == {"newton"}
+    assert ended(saltus, DOMAIN.nowhere(), small=1) == "large"
+    before_it = saltus.phases - 1
     rng = np.random.default_rng(1)
     evaluations, begun = 0, [type(saltus.phase)]
     while not saltus.descent.over:
@@ -450,10 +484,10 @@ def test_evaluations_and_phases_add_up() -> None:
         evaluations += len(points.x)
         if saltus.phase is not before:
             begun.append(type(saltus.phase))
-        assert saltus.spent == {"small": evaluations, "large": 0, "local": 0, "evolution": 0}
+        assert saltus.spent == counts(large=evaluations)
     assert len(begun) > 3
     assert Newton not in begun
-    assert saltus.phases == len(begun)
+    assert saltus.phases == before_it + len(begun)
 
 
 def test_of_equal_points_from_elsewhere_the_first_counts() -> None:
@@ -472,7 +506,7 @@ def test_a_run_beyond_all_bounds_has_diverged() -> None:
 
 def test_a_global_run_begins_elsewhere_along_every_variable() -> None:
     saltus = search()
-    ended(saltus, point(1.0), 1, (0, 0, 10**6))
+    ended(saltus, point(1.0), 1, **SMALL)
     shares = (saltus.phase.where()[0] - DOMAIN.low) / DOMAIN.span
     assert len({round(share, 6) for share in shares.tolist()}) == 3
 
@@ -492,7 +526,8 @@ def test_the_steps_of_a_local_run_are_relative_to_the_width_of_a_plateau() -> No
 
 def test_a_search_that_has_stopped_goes_on_from_its_state() -> None:
     saltus = search()
-    ended(saltus, point(5.0), spent=(10**6, 0, 7))
+    ended(saltus, point(5.0), **LOCAL | {"local": 7})
+    saltus.won["scan"] = 2
     saltus.inject(point(6.0))
     saltus._end(point(7.0))
     saltus.inject(point(3.0, plateau=8.0))
@@ -500,7 +535,7 @@ def test_a_search_that_has_stopped_goes_on_from_its_state() -> None:
     other = search()
     other.restore(state)
     assert other.stop is saltus.stop is Stop.CONVERGED
-    for name in ("population", "large", "failures", "restarts", "phases", "kind", "spent"):
+    for name in ("population", "large", "failures", "restarts", "phases", "kind", "spent", "won"):
         assert getattr(other, name) == getattr(saltus, name)
     assert (other.kind, other.failures, other.restarts) == ("local", 1, 1)
     assert other.phase is other.descent.phase
@@ -600,7 +635,7 @@ def test_where_a_short_descent_has_led_is_searched_deeply_when_local_runs_find_n
     assert isinstance(saltus.descent.phase, MixedRun)
     saltus._end(best._replace(value=4.0))
     assert saltus.shallow
-    saltus.spent["small"], saltus.failures = 10**6, DEEPENED - 1
+    saltus.spent, saltus.failures = counts(**LOCAL), DEEPENED - 1
     saltus.descent.over = True
     again = Saltus(domain, encoding.m)
     again.restore(_serialize.unpack(json.loads(json.dumps(_serialize.pack(saltus.state())))))

@@ -1,9 +1,10 @@
 """The strategies `saltus` and `saltus-es`: runs with their descents, from new places and from the best point.
 
-The first run starts from the first Gaussian. Then global runs (from a random place, with the default or
-a growing population) and local ones (at the incumbent, with small steps) take turns by what they have cost:
-the more local runs fail, the more is spent globally. Where all variables are integers and the strategy is
-`saltus`, evolutions have twice as much as all of these together.
+The first run starts from the first Gaussian. Then kinds of runs take turns: global ones (from a random place,
+with the default or a growing population), local ones (at the incumbent, with small steps), coordinate scans
+at the incumbent and, where all variables are integers and the strategy is `saltus`, evolutions. The next run
+is of the kind that has brought most for what it has cost: on a landscape of one funnel those are the local
+ones, on one of many the global ones.
 """
 
 from __future__ import annotations
@@ -28,11 +29,7 @@ from .settings import MANY_VARIABLES
 from .stopping import Stop
 from .valley import Valley, from_a_mean, only_valleys
 
-GLOBAL_SHARE = 0.4  # evaluations of global runs, relative to local ones ...
-PER_FAILURE = 0.1  # ... and how much more for each local run that has failed since the last success
-DEEPENED = 2  # local runs have failed: then where a short descent has led is searched deeply
-EVOLUTION_SHARE = 2 / 3  # evaluations of evolutions, relative to all: where there are integers only
-SCAN_SHARE = 0.4  # probability of a coordinate scan at the incumbent, instead of a local run
+DEEPENED = 2  # local runs or scans have failed: then where a short descent has led is searched deeply
 WITHIN = 0.2  # global runs start this share of the range away from its ends
 LOCAL_SHARES = (0.01, 0.1)  # first standard deviation of a local run: continuous, relative to the range ...
 LOCAL_CELLS = (0.3, 1.0)  # ... and integers, relative to a plateau, ...
@@ -40,8 +37,9 @@ LOCAL_INTEGERS = 0.1  # ... or this part of the continuous one's share of the ra
 
 LIMITED = 200  # evaluations for each variable up to which there are further model runs, with constraints
 
-# runs: global with the default population, global with a larger one, local, evolutions
-KINDS = ("small", "large", "local", "evolution")
+# Kinds of runs, and how many of each are taken to have found something better before the first one has begun:
+# global ones with the default and with a larger population, local ones, scans, evolutions.
+PRIOR = {"small": 0.5, "large": 0.5, "local": 1.0, "scan": 1.0, "evolution": 4.0}
 
 
 class Saltus:
@@ -53,7 +51,8 @@ class Saltus:
         self.large = domain.settings.population  # of global runs with a growing one
         self.incumbent: Evaluated | None = None  # the best end of a descent
         self.stray: Evaluated | None = None  # the best that no phase of this descent has learnt from
-        self.spent = dict.fromkeys(KINDS, 0)  # evaluations
+        self.spent = dict.fromkeys(PRIOR, 0)  # evaluations since the first run
+        self.won = dict.fromkeys(PRIOR, 0)  # runs since then that found something better
         self.kind = "small"
         self.failures = 0  # local runs in a row that found nothing better
         self.shallow = False  # the incumbent was found by a short descent
@@ -88,7 +87,7 @@ class Saltus:
     def observe(self, results: Results, rng: np.random.Generator) -> None:
         """Learn from the results of the batch, and go on to the next phase if this one is done."""
         self.phase.observe(results)
-        self.spent[self.kind] += results.told
+        self._spend(results.told)
         if isinstance(self.phase, Asking) and not self.phase.done:
             return
         self.phases += self.descent.advance(rng)
@@ -114,10 +113,14 @@ class Saltus:
 
     def inject(self, point: Evaluated) -> None:
         """A result that no phase can learn from; it may still become the incumbent."""
-        self.spent[self.kind] += 1
+        self._spend(1)
         if self.stray is None or point.key < self.stray.key:
             x, plateaus = self.domain.with_values(Proposals(point.x, point.plateaus))
             self.stray = point._replace(x=x, plateaus=plateaus)
+
+    def _spend(self, evaluations: int) -> None:
+        if self.restarts:
+            self.spent[self.kind] += evaluations
 
     def _end(self, point: Evaluated) -> None:
         """The descent is over, at this point; a better one may have come from elsewhere meanwhile."""
@@ -128,7 +131,9 @@ class Saltus:
         if better:
             self.incumbent = point
             self.shallow = self.descent.short and self.domain.n_continuous > 0 and point.violation < math.inf
-        if self.kind == "local":
+        if self.restarts:
+            self.won[self.kind] += better
+        if self.kind in ("local", "scan"):
             self.failures = 0 if better else self.failures + 1
         self.stop = Stop.CONVERGED
         if point.violation == math.inf:
@@ -145,50 +150,46 @@ class Saltus:
         if not self.opened:
             self._open(rng)
             return
-        if self._evolves():
-            self.kind = "evolution"
+        self.kind, incumbent = self._next(), self.incumbent
+        if self.kind == "evolution":
             self._begin(IntegerEvolution(self.domain))
-            return
-        incumbent = self.incumbent
-        if incumbent is None or incumbent.violation == math.inf or self._go_global():
+        elif incumbent is None or self.kind in ("small", "large"):
             self._begin(self._global(rng))
-            return
-        self.kind = "local"
-        if self.shallow and self.failures >= DEEPENED:
+        elif self.shallow and self.failures >= DEEPENED:
             self.shallow, usual = False, usual_covariance(self.domain)
             self._begin(coarse(self.domain, incumbent, usual), usual)
-            return
-        covariance, scans = self.descent.covariance, "scan" not in self.domain.settings.without
-        if only_valleys(self.domain):
-            covariance = usual_covariance(self.domain)
-        if scans and covariance is not None and rng.random() < SCAN_SHARE:
-            self._begin(CoordinateScan(self.domain, incumbent, rng), covariance)
+        elif self.kind == "scan":
+            self._begin(CoordinateScan(self.domain, incumbent, rng), self._covariance())
         else:
             self._begin(self._local(incumbent, rng))
 
-    def _evolves(self) -> bool:
-        """Whether there can be evolutions, and they have had less than their share."""
-        if self.domain.surrogate is None or "evolution" in self.domain.settings.without:
-            return False
-        due = self.spent["evolution"] <= EVOLUTION_SHARE * sum(self.spent.values())
-        return due and roomy(self.domain)
+    def _next(self) -> str:
+        """The kind of the next run: the one that has found something better most often for what it cost."""
+        rates = {kind: (PRIOR[kind] + self.won[kind]) / (1 + self.spent[kind]) for kind in self._kinds()}
+        return max(rates, key=lambda kind: rates[kind])
 
-    def _go_global(self) -> bool:
-        """Whether global runs have had less than their share."""
-        without = self.domain.settings.without
-        if "local runs" in without or "global runs" in without:
-            return "local runs" in without
-        share = GLOBAL_SHARE * (1 + PER_FAILURE * self.failures)
-        return self.spent["small"] + self.spent["large"] <= share * self.spent["local"]
+    def _kinds(self) -> list[str]:
+        """The kinds of runs that there can be now."""
+        domain, without = self.domain, self.domain.settings.without
+        if domain.surrogate is not None and "evolution" not in without and roomy(domain):
+            evolution = ["evolution"]
+        else:
+            evolution = []
+        lost = self.incumbent is None or self.incumbent.violation == math.inf
+        here = [] if lost or "local runs" in without else ["local"]
+        if here and domain.n_continuous and "scan" not in without:
+            here.append("scan")
+        return evolution + here + ([] if here and "global runs" in without else ["small", "large"])
+
+    def _covariance(self) -> FloatArray:
+        """Of the continuous variables: as the last descent has left it, or the usual one."""
+        covariance = None if only_valleys(self.domain) else self.descent.covariance
+        return usual_covariance(self.domain) if covariance is None else covariance
 
     def _global(self, rng: np.random.Generator) -> MixedRun | Valley:
-        """A run from anywhere, with the default population or a larger one, whichever has had less."""
+        """A run from anywhere, with the default population or a larger one than before."""
         m = self._anywhere(rng)
-        if self.spent["small"] < self.spent["large"]:
-            self.kind = "small"
-        else:
-            self.kind = "large"
-            self.large *= 2
+        self.large *= 2 if self.kind == "large" else 1
         return self._from(m, None if self.incumbent is None else self.incumbent.key, self.population)
 
     def _from(
@@ -223,7 +224,7 @@ class Saltus:
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs, for `_serialize.pack`."""
-        names = ("large", "incumbent", "stray", "spent", "kind", "failures", "restarts", "phases")
+        names = ("large", "incumbent", "stray", "spent", "won", "kind", "failures", "restarts", "phases")
         surrogate = self.domain.surrogate
         return {name: getattr(self, name) for name in names} | {
             "opened": self.opened,
@@ -245,8 +246,9 @@ class Saltus:
         self.opened, self.shallow = bool(state["opened"]), bool(state["shallow"])
         if state["model"] is not None:
             self.domain.model.restore(state["model"])
-        self.kind = {kind: kind for kind in KINDS}[state["kind"]]
-        self.spent = {kind: int(state["spent"][kind]) for kind in KINDS}
+        self.kind = {kind: kind for kind in PRIOR}[state["kind"]]
+        for name in ("spent", "won"):
+            setattr(self, name, {kind: int(state[name][kind]) for kind in PRIOR})
         self.stop = None if state["stop"] is None else Stop[state["stop"]]
         self.descent = Descent.restored(self.domain, state["descent"])
         self.phase, asking = self.descent.phase, state["asking"]
