@@ -782,5 +782,5 @@ def test_known_points_are_answered_unless_the_objective_is_noisy() -> None:
     assert minimize(fun, space, budget=200, noisy=True, **options).nfev == len(calls) == 200
     assert len(set(calls)) < 200
     assert list(dict.fromkeys(calls))[:20] == first  # the search is the same
-    with pytest.raises(TypeError, match="noisy must be True or False, got 1"):
+    with pytest.raises(TypeError, match="noisy must be True, False or None, got 1"):
         minimize(fun, space, noisy=1)  # type: ignore[arg-type]

@@ -49,6 +49,10 @@ _ADVICE = {  # what to do about a message of SQLite; the first that fits
 }
 _NO_ADVICE = "the record cannot be used; is the file damaged?"
 
+# on record, whether the objective is noisy: it is not, nobody has said, it is
+_SAID = {-1: False, 0: None, 1: True}
+_NOISY = {said: number for number, said in _SAID.items()}
+
 
 class Database:
     """A connection to the file of a record: every row that is written or read passes through it.
@@ -93,7 +97,7 @@ class Database:
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {VERSION}")
-            row = head.as_dict() | {"space": json.dumps(head.space.to_plain()), "noisy": int(head.noisy)}
+            row = head.as_dict() | {"space": json.dumps(head.space.to_plain()), "noisy": _NOISY[head.noisy]}
             _insert(db, "study", (1, *row.values()))
             _insert(db, "state", (1, 0, state))
             _insert(db, "progress", (1, 0))
@@ -133,7 +137,9 @@ class Database:
         with self._understanding("study"):
             head = Head(*self._only_row("study"))
         try:
-            return replace(head, space=Space.from_plain(json.loads(str(head.space))), noisy=bool(head.noisy))
+            return replace(
+                head, space=Space.from_plain(json.loads(str(head.space))), noisy=_SAID[int(head.noisy or 0)]
+            )
         except Exception as error:  # whatever a foreign file may hold
             what = f"the record is damaged: its space cannot be read ({error})"
             raise RecordError(f"{self.path}: {what}") from error
