@@ -494,3 +494,23 @@ def test_failures_are_counted_as_the_record_does(tmp_path: Path) -> None:
     assert any(t.status == "repeated" and t.failure is not None for t in study.trials())
     assert result.failures == sum(summary.failures.values())
     assert isinstance(result.error, ValueError)
+
+
+def test_a_noisy_study_recommends_the_same_point_after_it_was_closed(tmp_path: Path) -> None:
+    noise = np.random.default_rng(1)
+    space = Space({"x": Float(-5, 5), "y": Float(-5, 5)})
+    study = Study.create(tmp_path / "noisy.db", space, seed=1, noisy=True, direction="maximize")
+    result = study.optimize(lambda p: -(p["x"] ** 2) - p["y"] ** 2 + noise.normal(), budget=200)
+    assert result.recommended is not None
+    again = Study.open(tmp_path / "noisy.db").recommended
+    assert again is not None
+    assert again.params == result.recommended.params
+    assert again.value == result.recommended.value < result.fun
+    assert again.error == result.recommended.error > 0
+    assert Study.open(tmp_path / "noisy.db").head.noisy is True
+
+
+@pytest.mark.parametrize("noisy", [None, False, True])
+def test_what_was_said_of_noise_is_on_record(tmp_path: Path, noisy: bool | None) -> None:
+    made(tmp_path, noisy=noisy)
+    assert Study.open(tmp_path / "study.db").head.noisy is noisy

@@ -34,7 +34,7 @@ from ..search import Memory
 from ..search.learnt import Expected, Learnt, Share
 from ..search.recommendation import Recommended
 from ..search.settings import DEFAULT_STRATEGY
-from ..space import Space
+from ..space import Encoding, Space
 from . import anew
 from .database import Database
 from .errors import RecordError, SettingsError, StudyError
@@ -419,7 +419,13 @@ class Study:
         >>> study.recommended.params == study.best.params, study.recommended.error
         (True, 0.0)
         """
-        with self._reading() as database:
+        with self._reading() as database, self._readable():
+            if not (self.head.noisy or json.loads(database.state()[1]).get("noticed")):
+                best, own = self.best, Encoding(self.space)
+                if best is None or best.value is None:
+                    return None
+                x = own.numbers_of(best.params)
+                return Recommended(own.params_of(x), x, best.value, 0.0)
             try:
                 found = self._optimizer(database)[0].recommended
             except DepartedError as error:
