@@ -32,16 +32,18 @@ class Repeats:
         """Whether a point that is new in the memory has another value than it had before."""
         if len(memory) < self._seen:  # it has forgotten, so rows have other numbers now
             self._rows, self._seen = {}, 0
-        x, values = memory.x, memory.values
-        for row in range(self._seen, len(memory)):
-            value = float(values[row])
-            if not math.isfinite(value):
-                continue
-            first = self._rows.setdefault(hash(x[row].tobytes()), row)
-            other = float(values[first])
-            differs = abs(value - other) > ROUNDING * max(abs(value), abs(other))
-            if differs and np.array_equal(x[row], x[first]):
+        since, x, values = self._seen, memory.x, memory.values
+        raw, width = x[since:].tobytes(), x.itemsize * x.shape[1]
+        for row, value in enumerate(values[since:].tolist(), since):
+            place = (row - since) * width
+            first = self._rows.setdefault(hash(raw[place : place + width]), row)
+            if first != row and _differ(value, float(values[first])) and np.array_equal(x[row], x[first]):
                 self._seen = row
                 return True
         self._seen = len(memory)
         return False
+
+
+def _differ(a: float, b: float) -> bool:
+    """Whether two values, if there are two, differ by more than rounding."""
+    return math.isfinite(a) and math.isfinite(b) and abs(a - b) > ROUNDING * max(abs(a), abs(b))
