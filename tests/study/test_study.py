@@ -31,7 +31,7 @@ from .studies import DISCRETE, distance, essence, made
 
 def test_a_study_is_minimize_with_a_memory(tmp_path: Path) -> None:
     result = made(tmp_path, noisy=True).optimize(bowl, budget=100)
-    plain = minimize(bowl, SPACE, budget=100, seed=1)
+    plain = minimize(bowl, SPACE, budget=100, seed=1, noisy=True)
     assert (result.params, result.fun, result.nit) == (plain.params, plain.fun, plain.nit)
     np.testing.assert_array_equal(result.history.best, plain.history.best)
     np.testing.assert_array_equal(result.history.evaluations, plain.history.evaluations)
@@ -275,10 +275,10 @@ def test_a_finished_study_begins_nothing(tmp_path: Path) -> None:
     [("saltus", 200), ("saltus-es", 400), ("cma-es-margin", 1200)],
 )
 def test_restarts_come_at_the_same_place(tmp_path: Path, strategy: str, total: int) -> None:
-    whole = Study.create(tmp_path / "whole.db", SPACE, seed=1, strategy=strategy, noisy=True)
+    whole = Study.create(tmp_path / "whole.db", SPACE, seed=1, strategy=strategy)
     whole.optimize(bowl, budget=total)
     assert whole.summary().restarts > 0
-    pieces = Study.create(tmp_path / "pieces.db", SPACE, seed=1, strategy=strategy, noisy=True)
+    pieces = Study.create(tmp_path / "pieces.db", SPACE, seed=1, strategy=strategy)
     for budget in range(total // 10, total + 1, total // 10):
         pieces.optimize(bowl, budget=budget)
     assert essence(pieces) == essence(whole)
