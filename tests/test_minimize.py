@@ -782,5 +782,18 @@ def test_known_points_are_answered_unless_the_objective_is_noisy() -> None:
     assert minimize(fun, space, budget=200, noisy=True, **options).nfev == len(calls) == 200
     assert len(set(calls)) < 200
     assert list(dict.fromkeys(calls))[:20] == first  # the search is the same
-    with pytest.raises(TypeError, match="noisy must be True or False, got 1"):
+    with pytest.raises(TypeError, match="noisy must be True, False or None, got 1"):
         minimize(fun, space, noisy=1)  # type: ignore[arg-type]
+
+
+def test_a_lucky_value_is_no_reason_to_stop_nor_to_recommend() -> None:
+    rng = np.random.default_rng(1)
+    options: dict[str, Any] = {"budget": 300, "seed": 1, "noisy": True, "maximize": True}
+    space = Space({"x": Float(-5, 5), "y": Float(-5, 5)})
+    result = minimize(lambda p: rng.normal() - p["x"] ** 2 - p["y"] ** 2, space, target=1.0, **options)
+    assert result.fun > 1.0
+    assert not result.success
+    assert result.nfev == 300
+    assert result.recommended is not None
+    assert result.recommended.value < 1.0
+    assert "recommended:" in str(result)

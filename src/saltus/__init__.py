@@ -11,6 +11,7 @@ from .order import Failure, Outcome
 from .result import Best, Candidate, History, Result
 from .search import STRATEGIES
 from .search.learnt import Expected, Share
+from .search.recommendation import Recommended
 from .search.stopping import Stop
 from .space import Space
 from .space.variables import Bool, Float, Int, Ordinal
@@ -24,6 +25,7 @@ __all__ += [
     "Expected",
     "NotCountedError",
     "ObjectiveError",
+    "Recommended",
     "Share",
     "Study",
     "StudyError",

@@ -51,7 +51,7 @@ def minimize(
     without: Collection[str] = (),
     maximize: bool = False,
     direction: Literal["minimize", "maximize"] | None = None,
-    noisy: bool = False,
+    noisy: bool | None = None,
     on_error: Literal["raise", "infeasible"] = "raise",
     bounds: Any = None,
     integrality: Any = None,
@@ -90,9 +90,11 @@ def minimize(
         restarts: when a run has converged, begin another, elsewhere or from the best point; if not, stop.
         without: parts of the default strategy that are left out, as for `Optimizer`.
         maximize: look for the largest value instead; `direction="maximize"`, as in studies, says the same.
-        noisy: in a space of integers and switches, evaluate points that repeat again, since the objective
-            gives another value each time. Otherwise they are answered from memory, count nothing, and the
-            search ends when nothing is new any more.
+        noisy: True if the objective gives another value each time: then the search believes no single value,
+            the result has `recommended`, and `target` is reached when that is below it by its error
+            (docs/noise.md). False if it does not. By default it is noticed, when the same point has two
+            values. Unless it is noisy, points that repeat in a space of integers and switches are answered
+            from memory, count nothing, and the search ends when nothing is new any more.
         on_error: what an exception in `fun` does: "raise" an ObjectiveError, or count the point as
             "infeasible" and go on.
         bounds: a sequence of (low, high), or `scipy.optimize.Bounds`; None or infinite where there is
@@ -106,8 +108,6 @@ def minimize(
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, or None, got {callback!r}")
-    if not isinstance(noisy, bool | np.bool_):
-        raise TypeError(f"noisy must be True or False, got {noisy!r}")
     if on_error not in ("raise", "infeasible"):
         raise ValueError(f"on_error must be 'raise' or 'infeasible', got {on_error!r}")
     maximize = wants_maximum(maximize, direction)
@@ -135,6 +135,7 @@ def minimize(
         asynchronous=asynchronous,
         auto_restart=restarts,
         without=without,
+        noisy=noisy,
     )
     limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds, since)
     repeats = not noisy and space.count_points() < math.inf

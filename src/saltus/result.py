@@ -10,6 +10,7 @@ import numpy as np
 
 from ._typing import FloatArray, Params
 from .search.learnt import Expected, Learnt, Share
+from .search.recommendation import Recommended
 from .search.stopping import Stop
 from .space import Encoding
 
@@ -161,6 +162,9 @@ class Result:
         failing: how many of the last evaluations failed one after the other; 0 if the last one did not.
         error: the last exception of the objective, if one was counted as a failure.
         history: generation by generation.
+        recommended: the point to take, its `value` and the standard `error` of that. It is the best point,
+            with error 0, unless the objective is noisy: then the best value is the luckiest one, and this is
+            the point with the best estimate (docs/noise.md). None without a finite value.
 
     >>> from saltus import Int, Space, minimize
     >>> result = minimize(lambda p: abs(p["k"] - 7), Space({"k": Int(0, 20)}), target=0, seed=1)
@@ -182,6 +186,7 @@ class Result:
     failing: int = 0
     error: Exception | None = None
     history: History = field(default_factory=History)
+    recommended: Recommended | None = None
     _learnt: Learnt | None = field(default=None, repr=False)
 
     @property
@@ -247,6 +252,9 @@ class Result:
             ("params", _listed(self.params)),
             ("evaluations", f"{self.nfev} in {self.nit} generations, {self.restarts} restarts"),
         ]
+        if self.recommended is not None and self.recommended.error > 0:
+            value, error = self.recommended.value, self.recommended.error
+            rows[2:2] = [("recommended", f"{value:.6g} +- {error:.2g}: {_listed(self.recommended.params)}")]
         if self.failures:
             rows.append(("failures", f"{self.failures} evaluations gave no finite value"))
         if self.violation > 0:

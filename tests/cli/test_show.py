@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from saltus import Float, NotCountedError, Space, Study
@@ -111,3 +112,19 @@ def test_a_record_of_saltus_0_1_is_refused(
     assert out.out == ""
     assert "reads records of version 4, got one of version 1" in out.err
     assert f"`saltus migrate {old} NEW.db` takes its trials over" in out.err
+
+
+def test_a_noisy_study_has_a_point_to_recommend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    space = Space({"x": Float(0, 5), "y": Float(0, 5)})
+    study = Study.create(tmp_path / "noisy.db", space, seed=1, noisy=True)
+    study.optimize(lambda p: (p["x"] - 2) ** 2 + p["y"] + rng.normal(), budget=60)
+    assert main(["show", str(study.path), "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)["recommended"]
+    found = study.recommended
+    assert found is not None
+    assert data == {"params": found.params, "value": found.value, "error": found.error}
+    assert main(["show", str(study.path)]) == 0
+    assert f"recommended: {found.value:.6g} +- {found.error:.2g}" in capsys.readouterr().out
+    assert main(["report", str(study.path)]) == 0
+    assert "Recommended point" in study.path.with_suffix(".html").read_text(encoding="utf-8")

@@ -768,3 +768,18 @@ def test_no_warning_about_a_parameter_while_no_trial_has_ended() -> None:
         for _ in range(3):
             study.ask({"x": SPACE["x"], "k": SPACE["k"]})
     assert messages == []
+
+
+def test_a_sampler_that_knows_of_noise() -> None:
+    rng = np.random.default_rng(1)
+    study = optuna.create_study(sampler=SaltusSampler(seed=1, noisy=True))
+
+    def objective(trial: optuna.Trial) -> float:
+        x, k = trial.suggest_float("x", -5, 5), trial.suggest_int("k", 0, 20)
+        return float((x - 1) ** 2 + (k - 7) ** 2 + rng.normal())
+
+    study.optimize(objective, n_trials=40)
+    points = [tuple(sorted(trial.params.items())) for trial in study.trials]
+    assert len(set(points)) < len(points)  # some were evaluated twice
+    with pytest.raises(TypeError, match="noisy must be True, False or None"):
+        SaltusSampler(noisy="yes")  # type: ignore[arg-type]

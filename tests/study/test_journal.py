@@ -310,7 +310,7 @@ def test_the_memory_of_a_search_comes_back_from_its_record(tmp_path: Path, direc
     memory = Memory(len(SPACE))
     remember(memory, told, direction)
     factor = sign(direction == "maximize")
-    optimizer = Optimizer(SPACE, seed=3, auto_restart=True)
+    optimizer = Optimizer(SPACE, seed=3, auto_restart=True, noisy=True)
     while optimizer.generation < generation:
         for candidate in optimizer.ask():
             value, constraints = fun(candidate.params)

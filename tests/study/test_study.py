@@ -31,7 +31,7 @@ from .studies import DISCRETE, distance, essence, made
 
 def test_a_study_is_minimize_with_a_memory(tmp_path: Path) -> None:
     result = made(tmp_path, noisy=True).optimize(bowl, budget=100)
-    plain = minimize(bowl, SPACE, budget=100, seed=1)
+    plain = minimize(bowl, SPACE, budget=100, seed=1, noisy=True)
     assert (result.params, result.fun, result.nit) == (plain.params, plain.fun, plain.nit)
     np.testing.assert_array_equal(result.history.best, plain.history.best)
     np.testing.assert_array_equal(result.history.evaluations, plain.history.evaluations)
@@ -275,10 +275,10 @@ def test_a_finished_study_begins_nothing(tmp_path: Path) -> None:
     [("saltus", 200), ("saltus-es", 400), ("cma-es-margin", 1200)],
 )
 def test_restarts_come_at_the_same_place(tmp_path: Path, strategy: str, total: int) -> None:
-    whole = Study.create(tmp_path / "whole.db", SPACE, seed=1, strategy=strategy, noisy=True)
+    whole = Study.create(tmp_path / "whole.db", SPACE, seed=1, strategy=strategy)
     whole.optimize(bowl, budget=total)
     assert whole.summary().restarts > 0
-    pieces = Study.create(tmp_path / "pieces.db", SPACE, seed=1, strategy=strategy, noisy=True)
+    pieces = Study.create(tmp_path / "pieces.db", SPACE, seed=1, strategy=strategy)
     for budget in range(total // 10, total + 1, total // 10):
         pieces.optimize(bowl, budget=budget)
     assert essence(pieces) == essence(whole)
@@ -504,3 +504,23 @@ def test_failures_are_counted_as_the_record_does(tmp_path: Path) -> None:
     assert any(t.status == "repeated" and t.failure is not None for t in study.trials())
     assert result.failures == sum(summary.failures.values())
     assert isinstance(result.error, ValueError)
+
+
+def test_a_noisy_study_recommends_the_same_point_after_it_was_closed(tmp_path: Path) -> None:
+    noise = np.random.default_rng(1)
+    space = Space({"x": Float(-5, 5), "y": Float(-5, 5)})
+    study = Study.create(tmp_path / "noisy.db", space, seed=1, noisy=True, direction="maximize")
+    result = study.optimize(lambda p: -(p["x"] ** 2) - p["y"] ** 2 + noise.normal(), budget=200)
+    assert result.recommended is not None
+    again = Study.open(tmp_path / "noisy.db").recommended
+    assert again is not None
+    assert again.params == result.recommended.params
+    assert again.value == result.recommended.value < result.fun
+    assert again.error == result.recommended.error > 0
+    assert Study.open(tmp_path / "noisy.db").head.noisy is True
+
+
+@pytest.mark.parametrize("noisy", [None, False, True])
+def test_what_was_said_of_noise_is_on_record(tmp_path: Path, noisy: bool | None) -> None:
+    made(tmp_path, noisy=noisy)
+    assert Study.open(tmp_path / "study.db").head.noisy is noisy

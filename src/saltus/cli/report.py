@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..report import render
 from ..study import SettingsError
-from .studies import opened, record_of, what_matters
+from .studies import opened, recommendation, record_of, what_matters
 
 
 def report(options: argparse.Namespace) -> int:
@@ -16,7 +16,8 @@ def report(options: argparse.Namespace) -> int:
     out: Path = options.out or record_of(options.study, options.db).with_suffix(".html")
     if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
         raise SettingsError(f"--out must name a file that ends in .html, got {out}")
-    page = render(study.summary(), study.trials(), study.snapshots(), what_matters(study))
+    parts = study.summary(), study.trials(), study.snapshots(), what_matters(study)
+    page = render(*parts, recommended=recommendation(study))
     half = out.with_name(out.name + ".part")
     try:  # never half a page
         half.write_text(page, encoding="utf-8")

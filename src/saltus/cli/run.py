@@ -14,7 +14,7 @@ from ..study.settings import StudyFile
 from .codes import DONE, INTERRUPTED, TROUBLE
 from .lines import counted, progress, say
 from .show import as_json, as_text
-from .studies import opened_or_created, record_of, what_matters
+from .studies import opened_or_created, recommendation, record_of, what_matters
 
 
 def run(options: argparse.Namespace) -> int:
@@ -37,8 +37,8 @@ def run(options: argparse.Namespace) -> int:
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
     say(f"{study.head.name}: {size}, record {study.path}")
     result = study.run(where, described(file), limits, workers=workers, bar=progress(budget), say=say)
-    summary, shares = study.summary(), what_matters(study)
-    print(as_json(summary, shares) if options.json else as_text(summary, shares))
+    known = study.summary(), what_matters(study), recommendation(study)
+    print(as_json(*known) if options.json else as_text(*known))
     if not options.json:
         record = [] if options.db is None else ["--db", str(options.db)]
         command = shlex.join(["saltus", "report", str(options.study), *record])

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..search.learnt import Share, plain
+from ..search.recommendation import Recommended
 from ..study import Summary, Trial
+from ..study.journal import as_plain
 from .lines import counted, printable
-from .studies import opened, what_matters
+from .studies import opened, recommendation, what_matters
 
 _LONGEST_LIST = 10
 _LONGEST_LINE = 200
@@ -32,14 +34,16 @@ _SESSION = ("started", "ended", "pid", "host", "stop")
 def show(options: argparse.Namespace) -> int:
     """Print the state of a study: best point, what matters, evaluations, failures and why, what runs."""
     study = opened(options.study, options.db)
-    summary, shares = study.summary(), what_matters(study)
-    print(as_json(summary, shares) if options.json else as_text(summary, shares))
+    known = study.summary(), what_matters(study), recommendation(study)
+    print(as_json(*known) if options.json else as_text(*known))
     return 0
 
 
-def as_text(summary: Summary, shares: Mapping[str, Share] | None) -> str:
-    """The state of a study for people: what it is, its best point, what matters, how far it is, what failed,
-    what runs.
+def as_text(
+    summary: Summary, shares: Mapping[str, Share] | None, recommended: Recommended | None = None
+) -> str:
+    """The state of a study for people: what it is, its best point, what to recommend if that is another, what
+    matters, how far it is, what failed, what runs.
     """
     rows = [("study", f"{summary.name} ({summary.direction}, {summary.strategy}, seed {summary.seed})")]
     best = summary.best
@@ -52,6 +56,10 @@ def as_text(summary: Summary, shares: Mapping[str, Share] | None) -> str:
         rows += [("", f"{name} = {json.dumps(value)}") for name, value in _items(best.params)]
         limits = list((best.constraints or {}).items())
         rows += [("constraints" if i == 0 else "", _judged(*limit)) for i, limit in enumerate(limits)]
+    if recommended is not None:
+        rows.append(("recommended", f"{recommended.value:.6g} +- {recommended.error:.2g} (estimate)"))
+        params = as_plain(recommended.params)
+        rows += [("", f"{name} = {json.dumps(value)}") for name, value in _items(params)]
     rows += _what_matters(shares or {})
     repeated = f", and {summary.repeated} answered from the record" if summary.repeated else ""
     if summary.forgotten:
@@ -117,13 +125,19 @@ def state(summary: Summary) -> str:
     return f"ended {since}: {last.why}"
 
 
-def as_json(summary: Summary, shares: Mapping[str, Share] | None) -> str:
+def as_json(
+    summary: Summary, shares: Mapping[str, Share] | None, recommended: Recommended | None = None
+) -> str:
     """The state of a study for scripts: a JSON object, trials as objects in it."""
     last = summary.sessions[-1] if summary.sessions else None
     session = None if last is None else {name: getattr(last, name) for name in _SESSION}
-    return to_json(
-        {name: getattr(summary, name) for name in _STUDY} | {"sensitivity": plain(shares), "session": session}
-    )
+    found = None
+    if recommended is not None:
+        error = recommended.error if math.isfinite(recommended.error) else None
+        params = as_plain(recommended.params)
+        found = {"params": params, "value": recommended.value, "error": error}
+    more = {"recommended": found, "sensitivity": plain(shares), "session": session}
+    return to_json({name: getattr(summary, name) for name in _STUDY} | more)
 
 
 def to_json(data: Any) -> str:

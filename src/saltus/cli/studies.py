@@ -4,6 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..search.learnt import Share
+from ..search.recommendation import Recommended
 from ..study import RecordError, SettingsError, Study
 from ..study.database import Database
 from ..study.errors import blaming
@@ -53,6 +54,14 @@ def what_matters(study: Study) -> dict[str, Share] | None:
     """Which variables matter; None if nothing can be said, nor the optimizer's state be read."""
     with suppress(RecordError):
         return study.sensitivity()
+    return None
+
+
+def recommendation(study: Study) -> Recommended | None:
+    """What to recommend, if the study is noisy; None if nothing can be said, nor the state be read."""
+    with suppress(RecordError):
+        found = study.recommended
+        return found if found is not None and found.error > 0 else None
     return None
 
 

@@ -19,6 +19,7 @@ from .._checks import check_limits
 from ..optimizer import Optimizer
 from ..order import Outcome, sign
 from ..result import MANY_FAILURES, Candidate, History, Result
+from ..search.recommendation import Recommended
 from ..search.stopping import Stop
 from .evaluation import Run
 from .evaluator import Evaluator
@@ -317,6 +318,9 @@ class Driver:
             return False
         best = self.optimizer.best
         known = best is not None and best.feasible and best.value <= self.target
+        if self.optimizer.noisy:  # one lucky value is not enough
+            found = self.optimizer.recommended if known else None
+            return found is not None and found.value + found.error <= self.target
         return known or min(self._values, default=math.inf) <= self.target
 
     def _constraints_of_best(self) -> dict[str, float]:
@@ -329,6 +333,11 @@ class Driver:
         row = memory.ids == best.id
         told = {name: memory.constraint(name)[row] for name in memory.constraint_names}
         return {name: float(c[0]) for name, c in told.items() if len(c) and not np.isnan(c[0])}
+
+    def _recommended(self) -> Recommended | None:
+        """In the user's direction."""
+        found = self.optimizer.recommended
+        return None if found is None else found._replace(value=self.sign * found.value)
 
     def result(self, stop: Stop | None, history: History) -> Result:
         """The result so far; without a stop, an intermediate one."""
@@ -350,5 +359,6 @@ class Driver:
             failing=self._failing,
             error=self._error,
             history=history,
+            recommended=self._recommended(),
             _learnt=optimizer.learnt(maximize=self.sign < 0),
         )

@@ -90,7 +90,7 @@ class AnsweringLog(HistoryLog):
     """Remembers outcomes too, and answers points that are known: for a space with a finite number of them.
 
     When all of them are known, or the search proposes nothing new, that is a reason to stop. What is answered
-    is no evaluation.
+    is no evaluation. Once the objective is known to be noisy, nothing is answered any more.
     """
 
     evaluations: int = 0  # those that were paid
@@ -107,15 +107,20 @@ class AnsweringLog(HistoryLog):
     @property
     def stop(self) -> Stop | None:  # type: ignore[override]
         """EXHAUSTED if all points are known, or all that is proposed is."""
+        if self.optimizer.noisy:
+            return None
         over = len(self._known) >= self._points or self._repeats_in_a_row >= self._too_many
         return Stop.EXHAUSTED if over else None
 
     def knows(self, candidate: Candidate) -> bool:
         """Whether the point was evaluated."""
-        return _point(candidate) in self._known
+        return not self.optimizer.noisy and _point(candidate) in self._known
 
     def begin(self, candidates: list[Candidate], submit: Callable[[Candidate], Job]) -> Iterable[Job]:
         """Begin those whose points are neither known nor under way."""
+        if self.optimizer.noisy:
+            yield from map(submit, candidates)
+            return
         for candidate in candidates:
             point = _point(candidate)
             run, job = self._known.get(point), self._begun.get(point)
@@ -131,7 +136,7 @@ class AnsweringLog(HistoryLog):
         """Keep the outcome."""
         point = _point(candidate)
         self._begun.pop(point, None)
-        if point not in self._known:
+        if point not in self._known or self.optimizer.noisy:
             self._known[point] = run
             self.evaluations += 1
             self.failures += run.outcome.failure is not None

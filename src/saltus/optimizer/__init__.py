@@ -10,10 +10,11 @@ import numpy as np
 from .._typing import FloatArray, Params
 from ..order import Outcome
 from ..result import Candidate
-from ..search import Memory
+from ..search import Memory, Noisy
 from ..search.batch import Batch, LateResult
 from ..search.learnt import Expected, Learnt, Share
 from ..search.proposal import FOREIGN
+from ..search.recommendation import Recommended
 from ..search.stopping import Stop
 from ..space import Space
 from .ask_tell import AskTell, atomic
@@ -51,6 +52,7 @@ class Optimizer(AskTell):
     Attributes:
         best: the best evaluation so far, or None.
         memory: every evaluation that the search has learnt of, as arrays.
+        noisy: whether the objective is noisy: it was said, or noticed.
         stop: why the current run should end, or None. It is advice: `ask` goes on all the same, with
             `auto_restart` by another run.
         generation, evaluations, failures, restarts: how many there have been.
@@ -269,6 +271,32 @@ class Optimizer(AskTell):
     def sd(self) -> FloatArray:
         """Standard deviations of the Gaussian in the user's order and units (of logs, if log)."""
         return self._encoding.spreads(self._search.phase.where()[1])
+
+    @property
+    @atomic
+    def recommended(self) -> Recommended | None:
+        """The point to take: the best one; if the objective is noisy, that with the best estimate.
+
+        Then the best value is the luckiest one. What is recommended is the mean of the Gaussian, or that of
+        an earlier run, whichever the evaluations around it speak for (with the paper's strategies, which keep
+        no earlier means, also the best point). `value` is what they say it is worth, and `error` the standard
+        error of that. None before the first value.
+
+        >>> from saltus import Int, Space
+        >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
+        >>> optimizer.add({"k": 7}, 0.25)
+        >>> optimizer.recommended.params, optimizer.recommended.value, optimizer.recommended.error
+        ({'k': 7}, 0.25, 0.0)
+        """
+        best = self.best
+        if best is None or not self.noisy:
+            return None if best is None else Recommended(best.params, best.x.copy(), best.value, 0.0)
+        encoding, n = self._encoding, self._encoding.n_continuous
+        x = np.array(self._search.centres())
+        centres = encoding.numbers(x, encoding.lattice.plateau(x[:, n:]))
+        if not isinstance(self._search, Noisy):
+            centres = np.concatenate((centres, best.x[None]))
+        return self.learnt().recommended(centres, best.x)
 
     def sensitivity(self, *, everywhere: bool = False) -> dict[str, Share] | None:
         """Which variables matter around the best point, the most important first, with error bars.

@@ -19,15 +19,17 @@ from .. import order
 from .._checks import checked_count
 from .._typing import FloatArray, PerVariable
 from ..result import Best, Candidate
-from ..search import SEARCHES, Domain, Memory, Results, Settings
+from ..search import Domain, Memory, Noisy, Results, Search, Settings, begun
 from ..search.batch import MOST_SLOTS, Batch, LateResult, joined
 from ..search.settings import DEFAULT_STRATEGY, MANY_PHASES
 from ..space import Encoding, Space
 from .news import News
+from .noticing import Repeats
 from .told import parsed
 
 NOTHING = (*order.WORST, 0)  # what is compared before there is a best
 PATIENCE = 5  # generations that one side of a mirrored pair waits for the other
+NOTICED_SHARE = 0.1  # of a range: the least deviation of the Gaussian that begins when noise is noticed
 BY_ID = operator.attrgetter("id")
 
 _Args = ParamSpec("_Args")
@@ -66,6 +68,7 @@ class AskTell:
         asynchronous: bool = False,
         auto_restart: bool | None = None,
         without: Collection[str] = (),
+        noisy: bool | None = None,
     ) -> None:
         """Start a search.
 
@@ -88,6 +91,9 @@ class AskTell:
             without: parts of "saltus" that are left out, to see what they are worth: any of "model",
                 "asking", "limits", "evolution", "scaling", "newton", "deep", "sweep", "neighbours", "scan",
                 "local runs", "global runs"; of "saltus-es" the same but the first four.
+            noisy: True if the objective gives another value each time: then "saltus" and "saltus-es" search
+                in a way that believes no single value, and `recommended` is an estimate (docs/noise.md).
+                False if it does not. By default it is noticed, when the same point has two values.
         """
         if not isinstance(space, Space):
             raise TypeError(
@@ -97,7 +103,9 @@ class AskTell:
         self._lock = threading.RLock()
         self.space = space
         N = max(space.dimension, 1)
-        self._settings = settings = Settings.checked(N, strategy, population, margin, exact, without, batch)
+        self._settings = settings = Settings.checked(
+            N, strategy, population, margin, exact, without, batch, noisy
+        )
         self.strategy = strategy
         self.asynchronous = asynchronous
         self.auto_restart = strategy in MANY_PHASES if auto_restart is None else auto_restart
@@ -115,9 +123,11 @@ class AskTell:
         self._batch: Batch | None = None
         self._best_before: Best | None = None  # when the batch began
         self._news = News()
-        domain = Domain.of(encoding, settings, self.memory)
-        self._surrogate = domain.surrogate
-        self._search = SEARCHES[strategy](domain, encoding.m)
+        self._domain = Domain.of(encoding, settings, self.memory)
+        self._surrogate = self._domain.surrogate
+        self._search: Search = begun(self._domain, encoding.m)
+        self.noisy = bool(settings.noisy)
+        self._repeats = Repeats()
 
     # asking
 
@@ -176,6 +186,8 @@ class AskTell:
     def _current(self) -> Batch:
         """The present batch; if there is none, or enough is known of it, the next one."""
         while self._batch is None or (self.asynchronous and self._learn()):
+            if self._settings.noisy is None and not self.noisy and self._repeats.differ(self.memory):
+                self._notice()
             if self._search.stop is not None:
                 if self.auto_restart:
                     self._search.restart(self._rng)
@@ -187,6 +199,14 @@ class AskTell:
             self._best_before = self.best
             self._make_batch()
         return self._batch
+
+    def _notice(self) -> None:
+        """The objective is noisy: from now on search as if that had been said at the beginning."""
+        self.noisy, search = True, self._search
+        if self.strategy in MANY_PHASES:
+            m, sd = search.phase.where()
+            sd = np.maximum(sd, NOTICED_SHARE * self._domain.span)
+            self._search = Noisy(self._domain, m, sd, search.restarts, search.phases)
 
     def _make_batch(self) -> Batch:
         search = self._search

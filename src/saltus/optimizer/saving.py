@@ -35,6 +35,7 @@ def saved(optimizer: AskTell, memory: bool) -> dict[str, Any]:
             "sigma": optimizer._encoding.given_sigma,
             "asynchronous": optimizer.asynchronous,
             "auto_restart": optimizer.auto_restart,
+            "noticed": optimizer.noisy,
             "counts": {name: getattr(optimizer, name) for name in _COUNTS},
             "best": None if best is None else [best.id, best.value, best.violation, best.x],
             "search": optimizer._search.state(),
@@ -88,6 +89,7 @@ def restored(
             )
         raise ValueError(words)
     state = _serialize.unpack({name: value for name, value in packed.items() if name != "memory"})
+    state = {"noisy": None, "noticed": False} | state  # which states had not at first
     if space is not None and space.to_plain() != state["space"]:
         raise ValueError("state: it belongs to another space than the one given")
     optimizer = kind(
@@ -95,6 +97,8 @@ def restored(
         **{name: state[name] for name in (*Settings._fields, *_ARGUMENTS)},
     )
     encoding, news, size = optimizer._encoding, optimizer._news, (len(optimizer.space),)
+    if state["noticed"] and not optimizer.noisy:
+        optimizer._notice()
     optimizer._search.restore(state["search"])
     if packed.get("memory") is not None:
         optimizer.memory.restore(packed["memory"])

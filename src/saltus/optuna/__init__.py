@@ -66,6 +66,7 @@ class SaltusSampler(BaseSampler):
         search_space: Mapping[str, BaseDistribution] | None = None,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
         warn: bool = True,
+        noisy: bool | None = None,
     ) -> None:
         """Nothing begins before the first trial.
 
@@ -80,8 +81,10 @@ class SaltusSampler(BaseSampler):
             constraints_func: as for Optuna's samplers: from a trial to numbers, of which those above 0 are
                 violated. What `trial.set_constraint` says counts as well.
             warn: log, once for each parameter, if something is not as one may think.
+            noisy: True if the objective gives another value each time, False if it does not; by default it is
+                noticed, when the same parameters have two values (docs/noise.md).
         """
-        Settings.checked(1, strategy, population)  # a clear error now, not at the first trial
+        Settings.checked(1, strategy, population, noisy=noisy)  # a clear error now, not at the first trial
         for name, number in (("seed", seed or 0), ("n_startup_trials", n_startup_trials)):
             whole_number(f"{name} must be a whole number, at least 0", number, 0)
         for name, distribution in (search_space or {}).items():
@@ -96,7 +99,7 @@ class SaltusSampler(BaseSampler):
             if search_space is not None and name not in search_space:
                 hint = did_you_mean(name, list(search_space))
                 raise ValueError(f"x0 names {name!r}, which is not in search_space{hint}")
-        self._settings: dict[str, Any] = {"strategy": strategy, "population": population}
+        self._settings: dict[str, Any] = {"strategy": strategy, "population": population, "noisy": noisy}
         self._n_startup_trials = n_startup_trials
         self._x0 = dict(x0 or {})
         self._search_space = None if search_space is None else dict(search_space)
@@ -216,8 +219,9 @@ class SaltusSampler(BaseSampler):
         translation = Translation(distributions)
         start = translation.starts(self._x0)
         ranges = [f"{name}={distribution_to_json(distributions[name])}" for name in translation.columns]
-        strategy, population = self._settings.values()
+        strategy, population, noisy = self._settings.values()
         words = [_RECORDED_AS.get(strategy, strategy), str(population), direction.name, *ranges, str(start)]
+        words += [] if noisy is None else [f"noisy {noisy}"]
         name = blake2b("\n".join(words).encode(), digest_size=6).hexdigest()
 
         def make(seed: int) -> Optimizer:

@@ -8,6 +8,8 @@ from string import Template
 
 from .._version import __version__
 from ..search.learnt import Share
+from ..search.recommendation import Recommended
+from ..study.journal import as_plain
 from ..study.summary import Summary
 from ..study.trial import Snapshot, Trial
 from . import charts
@@ -29,6 +31,7 @@ def render(
     shares: Mapping[str, Share] | None = None,
     *,
     now: float | None = None,
+    recommended: Recommended | None = None,
 ) -> str:
     """The page as text, to be written as UTF-8.
 
@@ -37,13 +40,14 @@ def render(
         trials, snapshots: all of them in their order, each read once.
         shares: which variables matter (`Study.sensitivity`); None if nothing can be said.
         now: the date on the page, in seconds since 1970.
+        recommended: the point with the best estimate, if the study is noisy.
     """
     digest = gather(summary, trials, snapshots)
     shown = range(min(len(summary.space), MOST_VARIABLES))
     body = [
         _header(summary, digest),
         "<main>",
-        section("Best point", _best_point(summary)),
+        section("Best point", _best_point(summary, recommended)),
         *([section("What matters", _what_matters(shares))] if shares and len(shares) > 1 else []),
         section("Convergence", _convergence(summary, digest)),
         section("Path of each variable", _paths(summary, digest, shown)),
@@ -98,7 +102,7 @@ def _state(summary: Summary) -> str:
     return f"Running since {date(last.started)} on {where}.{rest}"
 
 
-def _best_point(summary: Summary) -> str:
+def _best_point(summary: Summary, recommended: Recommended | None) -> str:
     best, space = summary.best, summary.space
     if best is None:
         intro = "No evaluation has given a value yet. The variables:"
@@ -114,6 +118,15 @@ def _best_point(summary: Summary) -> str:
         for i, variable in enumerate(space.variables)
     ]
     tables = [table("Best point", ["variable", "best", "domain"], rows, numeric=[1])]
+    if recommended is not None:
+        worth = f"{number(recommended.value)} ± {number(recommended.error)}"
+        intro += (
+            f" Values are noisy, and this is the luckiest one. Recommended is the point with the best "
+            f"estimate: {worth}."
+        )
+        found = Trial(-1, 0, as_plain(recommended.params), "asked")
+        estimated = [(text(key), text(parameter(space, found, i))) for i, key in enumerate(space.keys)]
+        tables.append(table("Recommended point", ["variable", "recommended"], estimated, numeric=[1]))
     if best is not None and best.constraints:
         marks = '<span class="bad">✗ violated</span>', '<span class="good">✓ satisfied</span>'
         constraints = [

@@ -1,7 +1,8 @@
 """Searches: where an optimizer gets its proposals from, and what it tells their results.
 
 `Single` is one core with one treatment of integers, as in the paper. `Saltus` is the default: runs, descents
-and restarts, made of phases, a file each. Read `phase.py` first, then `schedule.py` and `restarts.py`.
+and restarts, made of phases, a file each; `Noisy` takes its place where values are noisy. Read `phase.py`
+first, then `schedule.py` and `restarts.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from .memory import Memory
+from .noisy_run import Noisy
 from .phase import Phase
 from .proposal import Domain, Evaluated, Proposals, Results
 from .restarts import Saltus
@@ -21,7 +23,7 @@ from .single_run import Single
 from .stopping import Stop
 
 __all__ = ["STRATEGIES", "Domain", "Evaluated", "Memory", "Proposals", "Results", "Search", "Settings"]
-__all__ += ["SEARCHES", "Stop"]
+__all__ += ["SEARCHES", "Noisy", "Stop", "begun"]
 
 
 class Search(Protocol):
@@ -43,6 +45,9 @@ class Search(Protocol):
     @property
     def phase(self) -> Phase:
         """What the proposals are for at present."""
+
+    def centres(self) -> list[FloatArray]:
+        """Where what it has found may be: the mean that it has now first, and those of earlier runs."""
 
     @property
     def phases(self) -> int:
@@ -67,3 +72,9 @@ class Search(Protocol):
 # from a domain, whose settings name the strategy, and a mean: the search from N(m, I)
 SEARCHES: dict[str, Callable[[Domain, FloatArray], Search]] = dict.fromkeys(STRATEGIES, Single)
 SEARCHES |= dict.fromkeys(MANY_PHASES, Saltus)
+
+
+def begun(domain: Domain, m: FloatArray) -> Search:
+    """The search from N(m, I) that the settings of a domain ask for."""
+    strategy, noisy = domain.settings.strategy, domain.settings.noisy
+    return Noisy(domain, m) if noisy and strategy in MANY_PHASES else SEARCHES[strategy](domain, m)

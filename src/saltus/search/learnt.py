@@ -20,6 +20,7 @@ from ..model.sensitivity import samples, sensitivity
 from ..space.encoding import Encoding
 from ..space.unit import UnitCube
 from .memory import Memory
+from .recommendation import Recommended, safest
 
 MORE_POINTS = 2  # than variables are needed
 NEAR = 0.25  # of each range, around the best point
@@ -154,6 +155,32 @@ class Learnt:
         if self._maximize:
             low, high = high, low
         return list(map(Expected, middle.tolist(), low.tolist(), high.tolist()))
+
+    def recommended(self, centres: FloatArray, best: FloatArray) -> Recommended:
+        """The one of some points that the evaluations around it speak for, in the user's units.
+
+        Where something is violated or has failed, only points that were evaluated and hold count: for each
+        the nearest of them.
+
+        Args:
+            centres: points as numbers in the user's order, one row each.
+            best: the best evaluated point, likewise; it is taken if no point holds.
+        """
+        cube, (x, values, violations) = self._cube, self._known
+        rows = np.flatnonzero(violations == 0)
+        u = cube.of_numbers(x[rows])
+        if len(rows) < self._evaluated and len(rows):
+            apart = [((u - c) ** 2).sum(axis=1).argmin() for c in cube.of_numbers(centres)]
+            centres = x[rows[apart]]
+        if not len(rows):  # the least violated one
+            centres, rows, u = best[None], np.arange(len(values)), cube.of_numbers(x)
+        chosen, (value, error) = safest(cube.of_numbers(centres), u, values[rows])
+        point = centres[chosen].copy()
+        return Recommended(self._encoding.params_of(point), point, self._sign * value, error)
+
+    @property
+    def _evaluated(self) -> int:
+        return self._length + (0 if self._more is None else len(self._more))
 
     @property
     def _sign(self) -> float:

@@ -187,6 +187,18 @@ class Domain:
         """Length of each range."""
         return self.high - self.low
 
+    def inside(self, continuous: FloatArray) -> FloatArray:
+        """The nearest points within the bounds: so a Gaussian can lie on a face, and move along it.
+
+        Were they mirrored there, a valley that leaves the box would have a kink on its way along the face.
+        Only with a model; without one they are mirrored.
+        """
+        if self.surrogate is None:
+            return continuous
+        cube, n = self.surrogate.cube, self.n_continuous
+        low, span = self.low[:n], self.span[:n]
+        return np.clip(continuous, low + span * cube.low[:n], low + span * cube.high[:n])
+
     def nowhere(self) -> Evaluated:
         """What has been found before anything was evaluated."""
         return Evaluated(np.zeros(self.N), np.zeros(self.lattice.size), *WORST)

@@ -84,6 +84,10 @@ class Saltus:
         if not self.phase.done and askable(self.phase):
             self.phase = Asking(self.phase)
 
+    def centres(self) -> list[FloatArray]:
+        """The mean of the present phase."""
+        return [self.phase.where()[0]]
+
     def observe(self, results: Results, rng: np.random.Generator) -> None:
         """Learn from the results of the batch, and go on to the next phase if this one is done."""
         self.phase.observe(results)

@@ -38,6 +38,7 @@ class Settings(NamedTuple):
     exact: bool = False
     without: frozenset[str] = frozenset()
     batch: int = 1
+    noisy: bool | None = None
 
     @classmethod
     def checked(
@@ -49,6 +50,7 @@ class Settings(NamedTuple):
         exact: bool = False,
         without: Collection[str] = (),
         batch: Any = 1,
+        noisy: Any = None,
     ) -> Settings:
         """The settings for N variables, or a ValueError that says what was expected instead."""
         even = mirrored(strategy)
@@ -68,8 +70,11 @@ class Settings(NamedTuple):
         for name in parts - set(known):
             which = ", ".join(map(repr, known)) or f"nothing of {strategy!r}"
             raise ValueError(f"without takes {which}; got {name!r}{did_you_mean(name, known)}")
+        if not (noisy is None or isinstance(noisy, bool | np.bool_)):
+            raise TypeError(f"noisy must be True, False or None, got {noisy!r}")
+        noisy = None if noisy is None else bool(noisy)
         margin = None if margin is None else float(margin)
-        return cls(strategy, int(population), margin, exact, parts, batch)
+        return cls(strategy, int(population), margin, exact, parts, batch, noisy)
 
 
 def mirrored(strategy: Any) -> bool:

@@ -68,6 +68,10 @@ class Single:
         """Candidates in a generation."""
         return self.phase.gaussian.size
 
+    def centres(self) -> list[FloatArray]:
+        """The mean of the present phase."""
+        return [self.phase.where()[0]]
+
     def observe(self, results: Results, rng: np.random.Generator) -> None:
         """Learn from a generation."""
         self.phase.observe(results)

@@ -123,22 +123,12 @@ class Valley(GaussianPhase):
     def propose(self) -> Proposals:
         """The step, or the next generation; with the integers of the start."""
         x = self.points[:, : self.domain.n_continuous] if self.stepping else self.gaussian.sample()
-        return self.domain.proposals(self._inside(x), self.start.plateaus[None, :])
+        return self.domain.proposals(self.domain.inside(x), self.start.plateaus[None, :])
 
     def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
         """One more of the same Gaussian."""
-        return self.domain.proposals(self._inside(self.gaussian.extra(rng)), self.start.plateaus[None, :])
-
-    def _inside(self, x: FloatArray) -> FloatArray:
-        """The nearest points within the bounds: so a Gaussian can lie on a face, and move along it.
-
-        Were they mirrored there, a valley that leaves the box would have a kink on its way along the face.
-        """
-        domain, n = self.domain, self.domain.n_continuous
-        if domain.surrogate is None:
-            return x
-        cube, low, span = domain.surrogate.cube, domain.low[:n], domain.span[:n]
-        return np.clip(x, low + span * cube.low[:n], low + span * cube.high[:n])
+        x = self.domain.inside(self.gaussian.extra(rng))
+        return self.domain.proposals(x, self.start.plateaus[None, :])
 
     def ready(self, results: Results) -> bool:
         """A whole step, or as many as a generation."""

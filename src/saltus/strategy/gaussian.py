@@ -49,6 +49,10 @@ class Gaussian(Generic[C, S, P]):
         """Draw what is random about the next generation."""
         self.z = self._core.draw(self.constants, rng)
 
+    def resize(self, population: int) -> None:
+        """From the next generation on there are so many candidates."""
+        self.size, self.constants = population, self._constants_for(population)
+
     def sample(self) -> FloatArray:
         """The points of the next generation: the same ones until it is updated."""
         if self.z is None:
@@ -115,6 +119,9 @@ class MovingGaussian(Protocol):
 
     def draw(self, rng: np.random.Generator) -> None:
         """Draw what is random about the next generation."""
+
+    def resize(self, population: int) -> None:
+        """From the next generation on there are so many candidates."""
 
     def sample(self) -> FloatArray:
         """The points of the next generation."""

@@ -71,6 +71,7 @@ def begun(head: Head, state: Mapping[str, Any], trials: Iterable[Trial], count: 
         sigma=_serialize.unpack(state["sigma"]),
         seed=np.random.default_rng([head.seed or 0, count]),  # other points than at first
         auto_restart=True,
+        noisy=head.noisy,
     )
     for trial in trials:
         if trial.over:

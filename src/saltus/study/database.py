@@ -41,6 +41,10 @@ R = TypeVar("R", Head, Trial, Session, Snapshot)
 _COLUMNS = tuple(field.name for field in fields(Trial) if field.name != "params")
 _WITH_POINTS = "SELECT trials.*, points.* FROM trials LEFT JOIN points USING (id)"
 
+# on record, whether the objective is noisy: it is not, nobody has said, it is
+_SAID = {-1: False, 0: None, 1: True}
+_NOISY = {said: number for number, said in _SAID.items()}
+
 
 class Database:
     """A connection to the file of a record: every row that is written or read passes through it.
@@ -89,7 +93,7 @@ class Database:
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {VERSION}")
-            row = head.as_dict() | {"space": json.dumps(head.space.to_plain()), "noisy": int(head.noisy)}
+            row = head.as_dict() | {"space": json.dumps(head.space.to_plain()), "noisy": _NOISY[head.noisy]}
             _insert(db, "study", (1, *row.values()))
             _insert(db, "state", (1, 0, state))
             _insert(db, "progress", (1, 0))
@@ -128,7 +132,7 @@ class Database:
     def _head(self) -> Head:
         with self._understanding("study"):
             head = Head(*self._only_row("study"))
-            noisy = {0: False, 1: True}[int(head.noisy)]
+            noisy = _SAID[int(head.noisy or 0)]
         try:
             head = replace(head, space=Space.from_plain(json.loads(str(head.space))), noisy=noisy)
         except Exception as error:  # whatever a foreign file may hold

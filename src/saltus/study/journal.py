@@ -70,7 +70,6 @@ class Journal:
         """
         self._database, self._optimizer = database, optimizer
         self._points = optimizer.space.count_points()
-        self._answers = not database.head.noisy
         self._trials: dict[int, Trial] = {}  # of the generation under way
         self._first: dict[str, int] = {}  # of each point in it, the first trial
         self._saved, state = database.state()  # how many trials there were then
@@ -96,6 +95,11 @@ class Journal:
         # failures of before a session that was stopped because of them say nothing: something is repaired now
         failing = (s.ended for s in database.sessions() if s.stop == Stop.FAILING.name and s.ended)
         self._repaired = max(failing, default=0.0)
+
+    @property
+    def _answers(self) -> bool:
+        """Whether points that are on record are answered from there."""
+        return not (self._database.head.noisy or self._optimizer.noisy)
 
     def now(self) -> float:
         """The time, but never one before a time on record."""

@@ -108,7 +108,8 @@ def _taken(kind: Any, row: dict[str, Any], **other: Any) -> Any:
 def _head(row: dict[str, Any], version: int) -> Head:
     strategy = "saltus-es" if version < 3 and row["strategy"] == "saltus" else row["strategy"]
     space = Space.from_plain(json.loads(row["space"]))
-    made = {"batch": row.get("batch", 1), "noisy": bool(row["noisy"]), "version": __version__}
+    noisy = True if row["noisy"] == 1 else None  # nobody could say that it was not
+    made = {"batch": row.get("batch", 1), "noisy": noisy, "version": __version__}
     head: Head = _taken(Head, row, space=space, strategy=strategy, **made)
     return head
 

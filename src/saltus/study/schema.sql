@@ -8,7 +8,7 @@ CREATE TABLE study (
     population INTEGER NOT NULL,
     batch INTEGER NOT NULL,     -- how many points a model chooses at a time
     seed INTEGER,
-    noisy INTEGER NOT NULL,     -- 1: a point that repeats is evaluated again
+    noisy INTEGER NOT NULL,     -- 1: the objective is noisy; -1: it is not; 0: it was not said
     created REAL NOT NULL,      -- seconds since 1970, like all times
     version TEXT NOT NULL,      -- of Saltus
     checksum INTEGER NOT NULL

@@ -44,7 +44,7 @@ class StudySettings:
     direction: str = "minimize"
     timeout: float | None = None
     retries: int = 0
-    noisy: bool = False
+    noisy: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,8 +31,9 @@ from ..optimizer import Optimizer
 from ..result import Candidate, History, Result
 from ..search import Memory
 from ..search.learnt import Expected, Learnt, Share
+from ..search.recommendation import Recommended
 from ..search.settings import DEFAULT_STRATEGY
-from ..space import Space
+from ..space import Encoding, Space
 from . import anew
 from .database import Database
 from .errors import RecordError, SettingsError, StudyError
@@ -40,7 +41,7 @@ from .interrupts import interruptible
 from .journal import KEPT, Journal, remember, reset
 from .lock import is_held, locked, name_of
 from .replay import DepartedError, replay
-from .summary import Summary, history_rows, summarise
+from .summary import Summary, history_rows, sign_of, summarise
 from .trial import Direction, Head, Session, Snapshot, Trial
 
 PATIENCE = 10.0  # seconds that short work on a record waits for its turn
@@ -86,7 +87,7 @@ class Study:
         mean: PerVariable = None,
         sigma: PerVariable = None,
         seed: int | None = None,
-        noisy: bool = False,
+        noisy: bool | None = None,
     ) -> Study:
         """Begin a study in a new file.
 
@@ -98,8 +99,9 @@ class Study:
                 same.
             strategy, population, batch, mean, sigma: as for `Optimizer`.
             seed: a whole number; by default one is drawn, and recorded.
-            noisy: if the objective gives another value each time, evaluate points that repeat again
-                instead of answering them from the record.
+            noisy: True if the objective gives another value each time: then points that repeat are evaluated
+                again instead of answered from the record, and the search believes no single value
+                (docs/noise.md). False if it does not; by default it is noticed.
 
         The study comes back. A file that holds something already is left as it is: a RecordError.
 
@@ -112,8 +114,6 @@ class Study:
         path = Path(path)
         if not (name is None or isinstance(name, str)):
             raise TypeError(f"name must be text or None, got {name!r}")
-        if not isinstance(noisy, bool):
-            raise TypeError(f"noisy must be True or False, got {noisy!r}")
         direction = "maximize" if wants_maximum(maximize, direction) else "minimize"
         check_seed(seed)
         seed = int(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
@@ -126,6 +126,7 @@ class Study:
             sigma=sigma,
             seed=seed,
             auto_restart=True,
+            noisy=noisy,
         )
         title = path.stem if name is None else name
         now, version = time.time(), __version__
@@ -402,6 +403,32 @@ class Study:
     def best(self) -> Trial | None:
         """The best trial: feasible if there is one, else the least violated; None before the first value."""
         return self.summary().best
+
+    @property
+    def recommended(self) -> Recommended | None:
+        """The point to take, what it is worth, and the standard error of that, as `Optimizer.recommended`.
+
+        Without noise it is the best point, with error 0. None before the first value.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
+        >>> study.recommended.params == study.best.params, study.recommended.error
+        (True, 0.0)
+        """
+        with self._reading() as database, self._readable():
+            if not (self.head.noisy or json.loads(database.state()[1]).get("noticed")):
+                best, own = self.best, Encoding(self.space)
+                if best is None or best.value is None:
+                    return None
+                x = own.numbers_of(best.params)
+                return Recommended(own.params_of(x), x, best.value, 0.0)
+            try:
+                found = self._optimizer(database)[0].recommended
+            except DepartedError as error:
+                raise RecordError(f"{self.path}: the search cannot be followed here: {error}") from error
+        return None if found is None else found._replace(value=sign_of(self.head.direction) * found.value)
 
     def trials(self) -> Iterator[Trial]:
         """All trials in the order asked, one at a time: a long record does not fill the memory.

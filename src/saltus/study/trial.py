@@ -23,7 +23,7 @@ class Head:
     population: int
     batch: int
     seed: int | None
-    noisy: bool
+    noisy: bool | None
     created: float
     version: str
 
