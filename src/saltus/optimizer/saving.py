@@ -89,7 +89,6 @@ def restored(
             )
         raise ValueError(words)
     state = _serialize.unpack({name: value for name, value in packed.items() if name != "memory"})
-    state = {"noisy": None, "noticed": False} | state  # which states had not at first
     if space is not None and space.to_plain() != state["space"]:
         raise ValueError("state: it belongs to another space than the one given")
     optimizer = kind(
