@@ -154,14 +154,16 @@ class Saltus:
         if not self.opened:
             self._open(rng)
             return
-        self.kind, incumbent = self._next(), self.incumbent
+        incumbent = self.incumbent
+        if incumbent is not None and self.shallow and self.failures >= DEEPENED:
+            self.kind, self.shallow, usual = "local", False, usual_covariance(self.domain)
+            self._begin(coarse(self.domain, incumbent, usual), usual)
+            return
+        self.kind = self._next()
         if self.kind == "evolution":
             self._begin(IntegerEvolution(self.domain))
         elif incumbent is None or self.kind in ("small", "large"):
             self._begin(self._global(rng))
-        elif self.shallow and self.failures >= DEEPENED:
-            self.shallow, usual = False, usual_covariance(self.domain)
-            self._begin(coarse(self.domain, incumbent, usual), usual)
         elif self.kind == "scan":
             self._begin(CoordinateScan(self.domain, incumbent, rng), self._covariance())
         else:
