@@ -33,6 +33,7 @@ def saved(optimizer: AskTell, memory: bool) -> dict[str, Any]:
             "without": sorted(optimizer._settings.without),
             "mean": optimizer._encoding.given_mean,
             "sigma": optimizer._encoding.given_sigma,
+            "orders": optimizer._encoding.orders,
             "asynchronous": optimizer.asynchronous,
             "auto_restart": optimizer.auto_restart,
             "counts": {name: getattr(optimizer, name) for name in _COUNTS},
@@ -95,6 +96,7 @@ def restored(
         **{name: state[name] for name in (*Settings._fields, *_ARGUMENTS)},
     )
     encoding, news, size = optimizer._encoding, optimizer._news, (len(optimizer.space),)
+    encoding.reorder(state.get("orders", []))
     optimizer._search.restore(state["search"])
     if packed.get("memory") is not None:
         optimizer.memory.restore(packed["memory"])

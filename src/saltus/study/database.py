@@ -26,7 +26,8 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 from .._typing import Params
 from .._version import __version__
 from ..order import Failure
-from ..space import Space
+from ..space import Categorical, Space
+from ..space.categorical import PLAIN
 from .errors import RecordError
 from .trial import Head, Session, Snapshot, Trial
 
@@ -313,8 +314,9 @@ class Database:
         named = isinstance(params, dict) and space.names is not None and tuple(params) == space.names
         listed = isinstance(params, list) and space.names is None and len(params) == len(space)
         values = params.values() if isinstance(params, dict) else params
-        if not (named or listed) or not {*map(type, values)} <= {int, float, bool}:
-            raise ValueError("params must be a number for each variable")
+        kinds = (PLAIN if isinstance(v, Categorical) else (int, float, bool) for v in space.variables)
+        if not (named or listed) or not all(type(v) in kind for v, kind in zip(values, kinds, strict=True)):
+            raise ValueError("params must be a number or a choice for each variable")
 
     def _damaged(self, what: str) -> RecordError:
         return RecordError(f"{self.path}: the record is damaged: {what}; use a copy that is not")
