@@ -3,6 +3,7 @@
     python -m experiments.categories run --size 5 --seeds 100     runs that are not in the record yet
     python -m experiments.categories show --size 5 --seeds 100    mean evaluations, and ratios to the peer
     python -m experiments.categories svm --seeds 10               an SVM on digits, its kernels in all orders
+    python -m experiments.categories switches --seeds 10          Bool beside a category of two values
 
 The functions are those of the papers on CatCMA: a continuous part of so many variables, an integer part
 likewise, and as many categories of five values, of which one is right. A run succeeds with a value of 1e-8,
@@ -20,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.harness import RESULTS, Trial, markdown, publish, summary
+from experiments.harness import RESULTS, Trial, in_parallel, markdown, publish, summary
 from experiments.record import Book
-from saltus import Categorical, Float, Int, Space, minimize
+from saltus import Bool, Categorical, Float, Int, Space, minimize
 from saltus._typing import FloatArray
 
 FILE, SVM = RESULTS / "categories.csv", RESULTS / "categories-svm.csv"
@@ -30,7 +31,7 @@ VALUES = 5  # of a category
 TARGET = 1e-8
 REACH = 5  # continuous variables and integers go from minus this to this
 PEER = "CatCMAwM"
-METHODS = ("saltus", "saltus-es", "dx-nes-ici", "cma-es-margin", PEER)
+METHODS = ("saltus", "saltus-es", "dx-nes-ici", "dx-nes-ici+d", "cma-es-margin", PEER)
 
 
 def sphere(x: FloatArray) -> float:
@@ -188,7 +189,7 @@ def table(record: dict[Key, Trial], o: argparse.Namespace) -> str:
         peer, cells = sums.get(PEER), []
         for method, found in sums.items():
             cell = "" if found is None else str(found)
-            if found is not None and peer is not None and method != PEER:
+            if found is not None and peer is not None and peer.successes and method != PEER:
                 cell += f" [{found.per_success / peer.per_success:.2f}]"
             cells.append(cell)
         rows.append([f"{kind}, {part}", *cells])
@@ -213,13 +214,10 @@ def _digits() -> Any:
 def svm(p: Mapping[str, Any]) -> float:
     """Minus the accuracy of three folds."""
     from sklearn.model_selection import cross_val_score
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC
 
     x, y = _digits()
-    model = make_pipeline(StandardScaler(), SVC(**p, max_iter=2000))
-    return -float(np.mean(cross_val_score(model, x, y, cv=3)))
+    return -float(np.mean(cross_val_score(SVC(**p), x, y, cv=3)))
 
 
 class Tuning(NamedTuple):
@@ -275,12 +273,45 @@ def svm_table(record: dict[Tuning, float]) -> str:
     return markdown(["", "kernels", "mean accuracy", "median", "worst", "runs"], rows)
 
 
+# switches
+
+
+def switches(strategy: str, kind: str, categories: str, seed: int) -> Trial:
+    """Three continuous variables and ten switches, to 1e-6."""
+    n = 10
+    right = np.random.default_rng(seed).random(n) < 0.5
+    each = Bool() if kind == "Bool" else Categorical([False, True])
+    floats = {f"x{i}": Float(-REACH, REACH) for i in range(3)}
+    space = Space(floats | {f"b{i}": each for i in range(n)})
+
+    def fun(p: Mapping[str, Any]) -> float:
+        same = [bool(p[f"b{i}"] == right[i]) for i in range(n)]
+        return sphere(np.array([p[f"x{i}"] for i in range(3)])) + CATEGORIES[categories](same)
+
+    found = minimize(fun, space, strategy=strategy, seed=seed, budget=8000, target=1e-6)
+    return Trial(found.success, found.nfev)
+
+
+def switches_table(o: argparse.Namespace) -> str:
+    """Mean evaluations with both kinds of variable."""
+    kinds = ("Bool", "Categorical")
+    cells = list(itertools.product(("saltus", "saltus-es", "dx-nes-ici"), CATEGORIES, kinds))
+    tasks = [(strategy, kind, what, seed) for strategy, what, kind in cells for seed in range(o.seeds)]
+    found = iter(in_parallel(switches, tasks, o.jobs))
+    means = {cell: str(summary([next(found) for _ in range(o.seeds)])) for cell in cells}
+    rows = [
+        [f"{strategy}, {what}", *(means[strategy, what, kind] for kind in kinds)]
+        for strategy, what in itertools.product(("saltus", "saltus-es", "dx-nes-ici"), CATEGORIES)
+    ]
+    return markdown([f"{o.seeds} runs", "`Bool()`", "`Categorical([False, True])`"], rows)
+
+
 def main() -> None:
     """Run, or show."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["run", "show", "svm"])
+    parser.add_argument("what", choices=["run", "show", "svm", "switches"])
     parser.add_argument("--size", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["saltus", "dx-nes-ici", PEER])
@@ -294,6 +325,9 @@ def main() -> None:
         keys += [Tuning("saltus", order, seed) for seed in range(o.seeds) for order in orders]
         SVM_BOOK.complete(keys, tune, SVM, o.jobs)
         publish("categories-svm", svm_table(SVM_BOOK.read(SVM)), "categories")
+        return
+    if o.what == "switches":
+        publish("categories-switches", switches_table(o), "categories")
         return
     if o.what == "run":
         BOOK.complete(wanted(o), run, FILE, o.jobs)

@@ -43,7 +43,7 @@ class IntegerSweep(Phase):
 
     def _values(self, j: int) -> list[float]:
         own, last = float(self.best.plateaus[j]), float(self.domain.lattice.last[j])
-        return any_other(own, last) if self.domain.is_category[j] else other_values(own, last)
+        return any_other(own, last) if self.domain.is_category(j) else other_values(own, last)
 
     def _changed(self, integers: list[int]) -> Proposals:
         """All other values of these integers, one at a time."""
@@ -93,7 +93,7 @@ class IntegerSweep(Phase):
         # what else was better most likely still is: those first, then what is left, then what was tried
         ahead = [j for j in self.queue if j in better and j != winner]
         left = [j for j in self.queue if j not in changed]
-        if self.domain.lattice.last[winner] >= ALL_VALUES and not self.domain.is_category[winner]:
+        if self.domain.lattice.last[winner] >= ALL_VALUES and not self.domain.is_category(winner):
             ahead.append(winner)  # not all of its values have been tried
         self.queue = ahead + left
         self.queue += [j for j in self.order if j not in self.queue and j != winner]

@@ -193,10 +193,9 @@ class Domain:
         first = self.lattice.size - self.n_categories
         return tuple(int(last) + 1 for last in self.lattice.last[first:])
 
-    @property
-    def is_category(self) -> list[bool]:
-        """For each discrete coordinate."""
-        return [j >= self.lattice.size - self.n_categories for j in range(self.lattice.size)]
+    def is_category(self, j: int) -> bool:
+        """Whether the j-th discrete coordinate is one."""
+        return j >= self.lattice.size - self.n_categories
 
     @property
     def model(self) -> Surrogate:
