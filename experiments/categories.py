@@ -217,7 +217,8 @@ def svm(p: Mapping[str, Any]) -> float:
     from sklearn.svm import SVC
 
     x, y = _digits()
-    return -float(np.mean(cross_val_score(SVC(**p), x, y, cv=3)))
+    model = SVC(**p, max_iter=20_000)  # some would take minutes, and come to nothing
+    return -float(np.mean(cross_val_score(model, x, y, cv=3)))
 
 
 class Tuning(NamedTuple):
@@ -233,22 +234,17 @@ def tune(key: Tuning) -> float:
     import warnings
 
     warnings.simplefilter("ignore")  # of fits that do not converge
-    space = Space(
-        {
-            "C": Float(1e-4, 1e4, log=True),
-            "gamma": Float(1e-4, 1e4, log=True),
-            "degree": Int(2, 5),
-            "kernel": Categorical(key.order.split()),
-        }
-    )
     if key.method == "random":
         rng = np.random.default_rng(key.seed)
         found = []
         for _ in range(SVM_BUDGET):
             C, gamma = (10 ** rng.uniform(-4, 4) for _ in range(2))
-            kernel = KERNELS[rng.integers(3)]
-            found.append(svm({"C": C, "gamma": gamma, "degree": int(rng.integers(2, 6)), "kernel": kernel}))
+            name, degree = KERNELS[rng.integers(3)], int(rng.integers(2, 6))
+            found.append(svm({"C": C, "gamma": gamma, "degree": degree, "kernel": name}))
         return -min(found)
+    kernel = Categorical(key.order.split())
+    sizes = {name: Float(1e-4, 1e4, log=True) for name in ("C", "gamma")}
+    space = Space({**sizes, "degree": Int(2, 5), "kernel": kernel})
     found_by = minimize(svm, space, budget=SVM_BUDGET, seed=key.seed, strategy=key.method)
     return -float(found_by.fun)
 
