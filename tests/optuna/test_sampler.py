@@ -4,7 +4,7 @@ import json
 import logging
 import math
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
@@ -415,16 +415,40 @@ class TestDynamicSpaces:
             study.optimize(shifted, n_trials=60)
         assert study.best_value < 0.1
 
-    def test_choices_without_an_order_are_searched_and_that_is_said(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        space = SPACE | {"kind": CategoricalDistribution(["p", "q", "r", "s"])}
+    def test_choices_without_an_order_are_searched_as_such(self) -> None:
+        space = SPACE | {"kind": CategoricalDistribution(["p", None, 2.5, True, "s"])}
         study = optuna.create_study(sampler=SaltusSampler(seed=1, search_space=space))
         with warnings_of_the_sampler() as messages:
-            study.optimize(lambda t: cost(p := suggest(t, space)) + "rpsq".index(p["kind"]), n_trials=120)
-        assert study.best_params["kind"] == "r"
-        assert len(messages) == 1
-        assert messages[0].startswith("The choices of 'kind'")
+            study.optimize(lambda t: cost(p := suggest(t, space)) + (p["kind"] is not None), n_trials=60)
+        assert study.best_params["kind"] is None
+        assert {t.params["kind"] for t in study.trials} == {"p", None, 2.5, True, "s"}
+        assert not messages
+
+    def test_a_study_with_categories_goes_on_in_another_process(self) -> None:
+        """What it needs is in the storage, how values are numbered among it."""
+
+        def objective(trial: optuna.Trial) -> float:
+            kind = trial.suggest_categorical("kind", ["a", "b", "c", "d"])
+            return trial.suggest_float("x", -5, 5) ** 2 + "cbad".index(kind)
+
+        trials = []
+        for parts in ((40,), (13, 15, 12)):
+            study = optuna.create_study(sampler=SaltusSampler(seed=4))
+            for count in parts:
+                study.sampler = SaltusSampler(seed=4)
+                study.optimize(objective, n_trials=count)
+            trials.append([t.params for t in study.trials])
+        assert trials[0] == trials[1]
+
+    def test_a_category_starts_anywhere_or_where_it_is_told(self) -> None:
+        def first(choices: Sequence[str], **how: Any) -> Any:
+            study = optuna.create_study(sampler=SaltusSampler(**how))
+            return study.ask().suggest_categorical("kind", choices)
+
+        assert {first(["a", "b", "c"], seed=seed) for seed in range(20)} == {"a", "b", "c"}
+        assert first(["a", "b", "c"], seed=1, x0={"kind": "c"}) == "c"
+        with pytest.raises(ValueError, match="x0 of 'kind' must be one of its values"):
+            first(["a", "b", "c"], seed=1, x0={"kind": "z"})
 
     def test_hyperband_has_a_search_for_each_bracket(self) -> None:
         def reports(trial: optuna.Trial) -> float:
@@ -673,8 +697,8 @@ def test_every_value_is_one_of_the_distribution_and_comes_back(
 def test_numbers_to_choose_from_are_searched_in_their_order() -> None:
     translation = Translation({"p": CategoricalDistribution([64, 16, 32, 8])})
     assert [translation.outward({"p": k})["p"] for k in range(4)] == [8, 16, 32, 64]
-    assert not translation.unordered
-    assert Translation({"p": CategoricalDistribution(["a", "b", "c"])}).unordered == ["p"]
+    assert not translation.categories
+    assert Translation({"p": CategoricalDistribution(["a", "b", "c"])}).categories == ["p"]
     assert isinstance(Translation({"p": CategoricalDistribution(["a", "b"])}).space.variables[0], saltus.Bool)
 
 

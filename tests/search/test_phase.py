@@ -49,6 +49,7 @@ def test_every_phase_is_saved_and_restored_in_the_middle_of_a_batch(
         "ModelRun",
         "IntegerEvolution",
         "Valley",  # of continuous variables alone
+        "CategoryPairs",  # of categories: tests/optimizer/test_categories.py
         "QuasiNewton",  # of many variables
         "Polish" if fun is stiff else "IntegerNeighbours",
     }

@@ -105,7 +105,7 @@ def test_parts_of_the_default_can_be_left_out() -> None:
 def test_what_can_be_left_out_has_these_names() -> None:
     """They are in the documents, and in records of studies."""
     assert " / ".join(OPTIONAL) == (
-        "scaling / newton / deep / sweep / neighbours / scan / local runs / global runs"
+        "scaling / newton / deep / sweep / neighbours / pairs / scan / local runs / global runs"
     )
     assert " / ".join(OPTIONAL_WITH_A_MODEL[: -len(OPTIONAL)]) == (
         "model / asking / limits / evolution / valley / asking in runs / asking in sweeps / "

@@ -25,7 +25,7 @@ def test_plain_round_trip(given_variables: list[Variable]) -> None:
     ("make", "words"),
     [
         (lambda: Space([]), "at least one variable"),
-        (lambda: Space({"x": anything((0, 1))}), "must be Float, Int, Ordinal or Bool"),
+        (lambda: Space({"x": anything((0, 1))}), "must be Float, Int, Ordinal, Bool or Categorical"),
         (lambda: Space(anything(5)), "dict of variables by name or a list"),
         (lambda: Space({anything(1): Float(0, 1)}), "names must be strings"),
     ],

@@ -308,7 +308,7 @@ def test_the_memory_of_a_search_comes_back_from_its_record(tmp_path: Path, direc
         told = [t for t in record.trials() if t.generation < generation]
     assert "memory" not in state
     memory = Memory(len(SPACE))
-    remember(memory, told, direction)
+    remember(memory, told, SPACE, direction)
     factor = sign(direction == "maximize")
     optimizer = Optimizer(SPACE, seed=3, auto_restart=True, noisy=True)
     while optimizer.generation < generation:

@@ -92,7 +92,8 @@ class Command:
         ['sim', '--r=0.5', '{r}']
         """
         values = {"study_dir": str(self.folder), "trial": str(trial)}
-        values |= {name: json.dumps(value) for name, value in params.items()}  # all digits; true and false
+        # all digits, true and false; text as it is
+        values |= {name: v if isinstance(v, str) else json.dumps(v) for name, v in params.items()}
 
         def fill(match: re.Match[str]) -> str:
             if match.group(1) is not None:

@@ -6,12 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._typing import FloatArray
+from .columns import Sizes, squared_distances
 
 MOST_POINTS = 250
 
 
 def chosen(
-    x: FloatArray, y: FloatArray, near: FloatArray, lengths: FloatArray, most: int = MOST_POINTS
+    x: FloatArray,
+    y: FloatArray,
+    near: FloatArray,
+    lengths: FloatArray,
+    most: int = MOST_POINTS,
+    sizes: Sizes = (),
 ) -> NDArray[np.intp]:
     """Rows, in their order: of values and of distances to a place, what is early in both lists.
 
@@ -20,10 +26,11 @@ def chosen(
         near: the place of interest.
         lengths: the units of distance, one for each coordinate.
         most: how many rows.
+        sizes: how many values each category has, of the last coordinates.
     """
     if len(y) <= most:
         return np.arange(len(y))
-    distances = (((x - near) / lengths) ** 2).sum(axis=1)
+    distances = squared_distances(x, near, lengths, sizes)
     ranks = np.zeros(len(y))
     for criterion in (distances, y):
         ranks[np.argsort(criterion, kind="stable")] += np.arange(len(y))

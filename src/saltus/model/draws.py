@@ -39,7 +39,7 @@ class Draws(NamedTuple):
     def _before(self, a: FloatArray) -> FloatArray:
         """The draw before anything was known, at scaled points."""
         ones = np.ones((len(a), 1))
-        h = np.concatenate((ones, a / math.sqrt(a.shape[1])), axis=1)
+        h = np.concatenate((ones, a / math.sqrt(self.model.kernel.D)), axis=1)
         products = (h[:, :, None] * h[:, None, :]).reshape(len(a), -1)
         return np.asarray(np.cos(a @ self.frequencies + self.offsets) @ self.heights + products @ self.forms)
 

@@ -1,7 +1,8 @@
 """How alike the values at two points are: a Matern kernel with 5/2 plus a quadratic one.
 
 Both have the same length scales, one for each variable. The quadratic part finds a bowl from few points,
-however far apart; the Matern part is what the bowl leaves over.
+however far apart; the Matern part is what the bowl leaves over. Categories are as far apart as they are
+different (`columns.py`).
 """
 
 from __future__ import annotations
@@ -13,26 +14,46 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray
+from .columns import Sizes, places, spread_out
 
-MIDDLE = 0.5  # of the unit cube: the quadratic part is centred there
 BLOCK = 12_000  # numbers
 FEW = 3  # points, for which a matrix product is not worth its preparation
 
 
 class Kernel(NamedTuple):
-    """The parameters: length scales, and the variances of the two parts."""
+    """The parameters: length scales, the variances of the two parts, and how many values categories have."""
 
     lengths: FloatArray
     matern: float
     quadratic: float
+    sizes: Sizes = ()
+
+    @property
+    def D(self) -> int:
+        """How many variables there are."""
+        return len(self.lengths)
+
+    @property
+    def units(self) -> FloatArray:
+        """The length scale of each column of scaled points."""
+        return self.lengths[places(self.D, self.sizes)] if self.sizes else self.lengths
 
     def scaled(self, x: FloatArray) -> FloatArray:
         """Points from the middle of the cube, in units of the length scales."""
-        return np.asarray((x - MIDDLE) / self.lengths)
+        return np.asarray(spread_out(x, self.sizes) / self.units)
+
+    def by_x(self, by_a: FloatArray) -> FloatArray:
+        """Derivatives by the coordinates of the cube, from those by scaled ones; 0 for categories."""
+        if not self.sizes:
+            return np.asarray(by_a / self.lengths)
+        ordered = self.D - len(self.sizes)
+        by_x = np.zeros((*by_a.shape[:-1], self.D))
+        by_x[..., :ordered] = by_a[..., :ordered] / self.lengths[:ordered]
+        return by_x
 
     def variance(self, a: FloatArray) -> FloatArray:
         """The variance at scaled points before anything is known."""
-        return np.asarray(self.matern + self.quadratic * (1.0 + _squares(a) / a.shape[1]) ** 2)
+        return np.asarray(self.matern + self.quadratic * (1.0 + _squares(a) / self.D) ** 2)
 
 
 class Covariance(NamedTuple):
@@ -102,7 +123,7 @@ def covariance(kernel: Kernel, a: FloatArray, b: FloatArray) -> FloatArray:
         matern *= np.exp(r, out=r)
         matern *= kernel.matern
         np.matmul(a[block], b.T, out=other)
-        other *= q / a.shape[1]
+        other *= q / kernel.D
         other += q
         other *= other
         matern += other
@@ -131,11 +152,11 @@ def differentiable(kernel: Kernel, a: FloatArray, b: FloatArray, space: Space | 
     bend *= decay
     bend *= 5.0 / 3.0
     root = np.matmul(a, b.T, out=slope)
-    root /= a.shape[1]
+    root /= kernel.D
     root += 1.0
     np.multiply(root, root, out=quadratic)
     quadratic *= kernel.quadratic
-    slope *= 2.0 * kernel.quadratic / a.shape[1]
+    slope *= 2.0 * kernel.quadratic / kernel.D
     return Covariance(a, b, matern, quadratic, bend, slope)
 
 

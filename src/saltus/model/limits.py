@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray
+from .columns import Sizes
 from .kernel import Kernel, covariance, differentiable
 from .posterior import OTHERS, first_parameters, kernel_of, likeliest, noise_of
 from .process import FIRST_ITERATIONS, ITERATIONS, LEAST_VARIANCE, enlarged, inverted, predicted
@@ -91,11 +92,11 @@ class Limits(NamedTuple):
         far = 1.0 + np.einsum("ij,ij->i", a, a)[:, None] / D
         by_a = (4.0 * kernel.quadratic / D) * far * a - 2.0 * parts.gradient(solved)
         by_a[variance <= LEAST_VARIANCE] = 0.0
-        mean_by_a = np.empty((count, m, D))
+        mean_by_a = np.empty((count, m, a.shape[1]))
         for i, weights in enumerate(self.weights.T):
             mean_by_a[:, i] = parts.gradient(weights)
-        sd_by_x = by_a / (2.0 * sd[:, None] * kernel.lengths)
-        return LimitSlopes(k @ self.weights, sd, mean_by_a / kernel.lengths, sd_by_x)
+        sd_by_x = kernel.by_x(by_a / (2.0 * sd[:, None]))
+        return LimitSlopes(k @ self.weights, sd, kernel.by_x(mean_by_a), sd_by_x)
 
     def log_feasible_by_x(self, x: FloatArray) -> FloatArray:
         """The gradient of `log_feasible`, one row for each point."""
@@ -136,7 +137,11 @@ def warped(values: Signed, s: float) -> tuple[FloatArray, FloatArray]:
 
 
 def fit_limits(
-    x: FloatArray, g: FloatArray, theta: FloatArray | None = None, iterations: int | None = None
+    x: FloatArray,
+    g: FloatArray,
+    theta: FloatArray | None = None,
+    iterations: int | None = None,
+    sizes: Sizes = (),
 ) -> FloatArray:
     """The likeliest parameters of constraints that share them, from others or from scratch.
 
@@ -145,16 +150,17 @@ def fit_limits(
         g: their values, one column for each constraint, finite.
         theta: where to begin.
         iterations: of L-BFGS, at most.
+        sizes: how many values each category has, of the last columns of x.
     """
     begin = first_parameters(x.shape[1]) if theta is None else theta
     if len(x) < 2 or not g.any():
         return begin
     if iterations is None:
         iterations = FIRST_ITERATIONS if theta is None else ITERATIONS
-    return likeliest(begin, x, signed(g), iterations)
+    return likeliest(begin, x, signed(g), iterations, sizes=sizes)
 
 
-def condition_limits(theta: FloatArray, x: FloatArray, g: FloatArray) -> Limits:
+def condition_limits(theta: FloatArray, x: FloatArray, g: FloatArray, sizes: Sizes = ()) -> Limits:
     """Models with these parameters that know these points.
 
     >>> x = np.linspace(0, 1, 6)[:, None]
@@ -165,7 +171,7 @@ def condition_limits(theta: FloatArray, x: FloatArray, g: FloatArray) -> Limits:
     """
     if len(theta) != x.shape[1] + OTHERS:
         raise ValueError(f"theta must have {x.shape[1] + OTHERS} parameters, got {len(theta)}")
-    kernel = kernel_of(theta)
+    kernel = kernel_of(theta, sizes)
     a = kernel.scaled(x)
     z, _ = warped(signed(g), math.exp(theta[-1]))
     inverse = inverted(covariance(kernel, a, a), noise_of(theta))

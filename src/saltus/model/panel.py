@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._typing import FloatArray
+from .columns import Sizes
 from .process import Fitted, condition, fit
 
 PARTS = 4  # models besides the one that is fitted to all points
@@ -17,7 +18,7 @@ PART = 0.75  # of the points
 LARGEST_PART = 120  # points: then a few more or less hardly change the parameters
 
 
-def panel(x: FloatArray, y: FloatArray, rng: np.random.Generator) -> list[Fitted]:
+def panel(x: FloatArray, y: FloatArray, rng: np.random.Generator, sizes: Sizes = ()) -> list[Fitted]:
     """Models of points of the unit cube and finite values; the first is fitted to all of them.
 
     >>> rng = np.random.default_rng(1)
@@ -28,11 +29,11 @@ def panel(x: FloatArray, y: FloatArray, rng: np.random.Generator) -> list[Fitted
     """
     n, D = x.shape
     size = min(LARGEST_PART, max(int(PART * n), D + 2), n)
-    found = [fit(x, y)]
+    found = [fit(x, y, sizes=sizes)]
     for _ in range(PARTS):
         rows = np.sort(rng.permutation(n)[:size])
-        found.append(fit(x[rows], y[rows]))
-    return [condition(theta, x, y) for theta in found]
+        found.append(fit(x[rows], y[rows], sizes=sizes))
+    return [condition(theta, x, y, sizes) for theta in found]
 
 
 def bars(models: list[Fitted], x: FloatArray, deviations: float) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray
+from .columns import Sizes, gathered
 from .kernel import Kernel, Space, differentiable, room
 from .warp import Values
 
@@ -49,10 +50,10 @@ def first_parameters(D: int) -> FloatArray:
     return prior(D).mean
 
 
-def kernel_of(theta: FloatArray) -> Kernel:
-    """The kernel with these parameters."""
+def kernel_of(theta: FloatArray, sizes: Sizes = ()) -> Kernel:
+    """The kernel with these parameters; the last variables are categories with so many values."""
     matern, quadratic = np.exp(theta[-OTHERS : -OTHERS + 2]).tolist()
-    return Kernel(np.exp(theta[:-OTHERS]), matern, quadratic)
+    return Kernel(np.exp(theta[:-OTHERS]), matern, quadratic, sizes)
 
 
 def noise_of(theta: FloatArray) -> float:
@@ -70,6 +71,7 @@ class Factorised(NamedTuple):
     points: FloatArray  # scaled
     space: Space
     half_log_determinant: float
+    sizes: Sizes
 
     def gradient(self, weights: FloatArray) -> FloatArray:
         """By all parameters but the last, of half of z' K^-1 z + log det K, the mean over several z.
@@ -83,17 +85,18 @@ class Factorised(NamedTuple):
         slope *= W
         among = bend.sum(axis=1)
         bend += slope
-        by_lengths = (a * a).T @ among - np.einsum("ij,ij->j", bend @ a, a)
+        by_columns = (a * a).T @ among - np.einsum("ij,ij->j", bend @ a, a)
+        by_lengths = gathered(by_columns, len(self.theta) - OTHERS, self.sizes)
         by_noise = math.exp(self.theta[-2]) * float(np.trace(W))
         others = np.array([np.vdot(W, matern), np.vdot(W, quadratic), by_noise]) / 2
         return np.concatenate((by_lengths, others))
 
 
-def factorised(theta: FloatArray, x: FloatArray, space: Space) -> Factorised | None:
+def factorised(theta: FloatArray, x: FloatArray, space: Space, sizes: Sizes = ()) -> Factorised | None:
     """The covariance matrix of points, with noise; None if it is not positive."""
     from scipy.linalg import lapack
 
-    kernel, n = kernel_of(theta), len(x)
+    kernel, n = kernel_of(theta, sizes), len(x)
     a = kernel.scaled(x)
     parts = differentiable(kernel, a, a, space)
     K = np.add(parts.matern, parts.quadratic, out=space.total)
@@ -103,11 +106,11 @@ def factorised(theta: FloatArray, x: FloatArray, space: Space) -> Factorised | N
         return None
     half = float(np.log(factor.diagonal()).sum())
     symmetric(lapack.dpotri(factor, lower=1, overwrite_c=1)[0], out=space.inverse)
-    return Factorised(theta, a, space, half)
+    return Factorised(theta, a, space, half, sizes)
 
 
 def negative_log_posterior(
-    theta: FloatArray, x: FloatArray, known: Values, space: Space | None = None
+    theta: FloatArray, x: FloatArray, known: Values, space: Space | None = None, sizes: Sizes = ()
 ) -> tuple[float, FloatArray]:
     """Of parameters, up to a constant, and its gradient; of several kinds of values, the mean over them.
 
@@ -115,7 +118,7 @@ def negative_log_posterior(
     """
     n, D = x.shape
     space = space or room(n, n)
-    root = factorised(theta, x, space)
+    root = factorised(theta, x, space, sizes)
     if root is None:
         return _IMPOSSIBLE, np.zeros_like(theta)
 
@@ -130,7 +133,12 @@ def negative_log_posterior(
 
 
 def likeliest(
-    theta: FloatArray, x: FloatArray, known: Values, iterations: int, held: Mapping[int, float] | None = None
+    theta: FloatArray,
+    x: FloatArray,
+    known: Values,
+    iterations: int,
+    held: Mapping[int, float] | None = None,
+    sizes: Sizes = (),
 ) -> FloatArray:
     """The parameters that L-BFGS gets to from these; some may be held at a value."""
     from scipy.optimize import minimize
@@ -141,7 +149,7 @@ def likeliest(
     found = minimize(
         negative_log_posterior,
         np.clip(theta, about.low, about.high),
-        (x, known, room(len(x), len(x))),
+        (x, known, room(len(x), len(x)), sizes),
         method="L-BFGS-B",
         jac=True,
         bounds=list(zip(about.low, about.high, strict=True)),

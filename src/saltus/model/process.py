@@ -4,7 +4,8 @@
     model = condition(theta, x, y)     what follows from them: one factorisation
     prediction = model.predict(points)
 
-Points are rows of the unit cube, values are finite and the smaller the better. Predictions are of warped
+Points are rows of the unit cube, of which the last columns may be categories (`sizes` says how many values
+each of them has); values are finite and the smaller the better. Predictions are of warped
 values z, zero in the mean with standard deviation 1; `Fitted.values` turns them into values.
 """
 
@@ -16,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray
+from .columns import Sizes
 from .kernel import Kernel, blocks, covariance, differentiable
 from .posterior import OTHERS, first_parameters, kernel_of, likeliest, noise_of, symmetric
 from .warp import Gaps, Warp, extended, gaps, unwarped, warp_of
@@ -100,14 +102,14 @@ class Fitted(NamedTuple):
         k = parts.total
         mean = k @ self.weights
         if kappa == 0.0:
-            return Steepness(mean, parts.gradient(self.weights) / kernel.lengths)
+            return Steepness(mean, kernel.by_x(parts.gradient(self.weights)))
         solved = k @ self.inverse
         variance = kernel.variance(a) - np.einsum("ij,ij->i", solved, k)
         sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
         share = np.where(variance > LEAST_VARIANCE, kappa / sd, 0.0)[:, None]
         far = 1.0 + np.einsum("ij,ij->i", a, a)[:, None] / D
         by_a = parts.gradient(self.weights + share * solved) - (2.0 * kernel.quadratic / D) * share * far * a
-        return Steepness(mean - kappa * sd, by_a / kernel.lengths)
+        return Steepness(mean - kappa * sd, kernel.by_x(by_a))
 
     def believing(self, x: FloatArray) -> Fitted:
         """The model if these points turned out as it predicts: the same mean, and surer of it around them."""
@@ -150,6 +152,7 @@ def fit(
     theta: FloatArray | None = None,
     iterations: int | None = None,
     held: Mapping[int, float] | None = None,
+    sizes: Sizes = (),
 ) -> FloatArray:
     """The likeliest parameters, from others or from scratch; some may be held at a value.
 
@@ -166,14 +169,14 @@ def fit(
         return begin
     if iterations is None:
         iterations = FIRST_ITERATIONS if theta is None else ITERATIONS
-    return likeliest(begin, x, known, iterations, held)
+    return likeliest(begin, x, known, iterations, held, sizes)
 
 
-def condition(theta: FloatArray, x: FloatArray, y: FloatArray) -> Fitted:
+def condition(theta: FloatArray, x: FloatArray, y: FloatArray, sizes: Sizes = ()) -> Fitted:
     """The model with these parameters that knows these points."""
     if len(theta) != x.shape[1] + OTHERS:
         raise ValueError(f"theta must have {x.shape[1] + OTHERS} parameters, got {len(theta)}")
-    kernel, known = kernel_of(theta), gaps(y)
+    kernel, known = kernel_of(theta, sizes), gaps(y)
     warp, z = warp_of(known, float(np.exp(theta[-1])))
     a = kernel.scaled(x)
     inverse = inverted(covariance(kernel, a, a), noise_of(theta))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import FloatArray, Mask
-from .kernel import MIDDLE
+from .columns import Sizes, spread_out
 from .limits import Limits
 from .process import LEAST_VARIANCE, Fitted
 
@@ -20,16 +20,17 @@ from .process import LEAST_VARIANCE, Fitted
 class Together(NamedTuple):
     """Models side by side; the first index of all arrays is the model."""
 
-    lengths: FloatArray
+    lengths: FloatArray  # of each column of the kernel
     matern: FloatArray
     quadratic: FloatArray
     known: FloatArray  # model, point, coordinate
     weights: FloatArray  # model, column, point
     inverse: FloatArray
     columns: Mask  # model, column: which there are
+    sizes: Sizes  # of the categories
 
     def bounds(self, point: FloatArray, deviations: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean + so many standard deviations, and the derivatives by the coordinates, one row each.
+        """Mean + so many standard deviations, and the derivatives by the columns of the kernel, one row each.
 
         Args:
             point: of the unit cube.
@@ -38,7 +39,7 @@ class Together(NamedTuple):
         One result for each column of each model, in their order.
         """
         D = len(point)
-        a = (point - MIDDLE) / self.lengths
+        a = spread_out(point, self.sizes) / self.lengths
         apart = self.known - a[:, None, :]
         r2 = 5.0 * np.einsum("ijk,ijk->ij", apart, apart)
         r = np.sqrt(r2)
@@ -76,13 +77,14 @@ def together(models: Sequence[Fitted | Limits]) -> Together:
     count, D = len(models), models[0].known.shape[1]
     n, m = max(len(model.known) for model in models), max(len(columns) for columns in weights)
     side = Together(
-        np.array([model.kernel.lengths for model in models]),
+        np.array([model.kernel.units for model in models]),
         np.array([[model.kernel.matern] for model in models]),
         np.array([[model.kernel.quadratic] for model in models]),
         np.zeros((count, n, D)),
         np.zeros((count, m, n)),
         np.zeros((count, n, n)),
         np.zeros((count, m), dtype=bool),
+        models[0].kernel.sizes,
     )
     for i, (model, columns) in enumerate(zip(models, weights, strict=True)):
         own = len(model.known)

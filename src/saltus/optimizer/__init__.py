@@ -259,7 +259,10 @@ class Optimizer(AskTell):
 
     @property
     def mean(self) -> FloatArray:
-        """Mean of the Gaussian in the user's units and order; integers are not rounded."""
+        """Mean of the Gaussian in the user's units and order; integers are not rounded.
+
+        Of a category, the place of its likeliest value among the choices.
+        """
         return self._encoding.unrounded(self._search.phase.where()[0])
 
     @property
@@ -269,7 +272,10 @@ class Optimizer(AskTell):
 
     @property
     def sd(self) -> FloatArray:
-        """Standard deviations of the Gaussian in the user's order and units (of logs, if log)."""
+        """Standard deviations of the Gaussian in the user's order and units (of logs, if log).
+
+        Of a category, how likely it is to have another value than the likeliest.
+        """
         return self._encoding.spreads(self._search.phase.where()[1])
 
     @property

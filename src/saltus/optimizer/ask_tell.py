@@ -89,8 +89,8 @@ class AskTell:
             auto_restart: begin another run by itself when one has stopped; default only with "saltus" and
                 "saltus-es", which cannot go on otherwise.
             without: parts of "saltus" that are left out, to see what they are worth: any of "model",
-                "asking", "limits", "evolution", "scaling", "newton", "deep", "sweep", "neighbours", "scan",
-                "local runs", "global runs"; of "saltus-es" the same but the first four.
+                "asking", "limits", "evolution", "scaling", "newton", "deep", "sweep", "neighbours",
+                "pairs", "scan", "local runs", "global runs"; of "saltus-es" the same but the first four.
             noisy: True if the objective gives another value each time: then "saltus" and "saltus-es" search
                 in a way that believes no single value, and `recommended` is an estimate (docs/noise.md).
                 False if it does not. By default it is noticed, when the same point has two values.
@@ -114,6 +114,7 @@ class AskTell:
             self._rng = np.random.default_rng(seed)
         except (TypeError, ValueError):
             raise ValueError(f"seed must be a whole number, 0 or more, or None, got {seed!r}") from None
+        encoding.shuffle(self._rng)
         self.generation = self.evaluations = self.failures = 0
         self.best: Best | None = None
         self._least = NOTHING  # what the best is compared by

@@ -33,6 +33,7 @@ def saved(optimizer: AskTell, memory: bool) -> dict[str, Any]:
             "without": sorted(optimizer._settings.without),
             "mean": optimizer._encoding.given_mean,
             "sigma": optimizer._encoding.given_sigma,
+            "orders": optimizer._encoding.orders,
             "asynchronous": optimizer.asynchronous,
             "auto_restart": optimizer.auto_restart,
             "noticed": optimizer.noisy,
@@ -96,6 +97,7 @@ def restored(
         **{name: state[name] for name in (*Settings._fields, *_ARGUMENTS)},
     )
     encoding, news, size = optimizer._encoding, optimizer._news, (len(optimizer.space),)
+    encoding.reorder(state["orders"])
     if state["noticed"] and not optimizer.noisy:
         optimizer._notice()
     optimizer._search.restore(state["search"])

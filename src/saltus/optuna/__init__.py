@@ -160,12 +160,6 @@ class SaltusSampler(BaseSampler):
             params, record = view.replay.ask(trial.number, wish)
             for name, text in record.attributes():
                 study._storage.set_trial_system_attr(trial._trial_id, name, text)
-            for name in view.translation.unordered:
-                self._warn_once(
-                    name,
-                    f"The choices of {name!r} have no order that SaltusSampler knows. They are searched in "
-                    "the order given, where neighbours count as alike: put similar choices side by side.",
-                )
             return view.translation.outward(params)
 
     def sample_independent(
@@ -179,7 +173,7 @@ class SaltusSampler(BaseSampler):
                 f"{param_name!r} is {given} in search_space, but the objective asks for {param_distribution}"
             )
         if trial.number == 0 and self._n_startup_trials == 0:
-            return self._start(param_name, param_distribution)
+            return self._start(study, trial, param_name, param_distribution)
         if trial.number >= self._n_startup_trials and (self._search_space or self._view(study).any_ended):
             self._warn_once(
                 param_name,
@@ -222,6 +216,7 @@ class SaltusSampler(BaseSampler):
         strategy, population, noisy = self._settings.values()
         words = [_RECORDED_AS.get(strategy, strategy), str(population), direction.name, *ranges, str(start)]
         words += [] if noisy is None else [f"noisy {noisy}"]
+        words += [f"category {name}" for name in translation.categories]  # in older studies, an integer
         name = blake2b("\n".join(words).encode(), digest_size=6).hexdigest()
 
         def make(seed: int) -> Optimizer:
@@ -230,10 +225,14 @@ class SaltusSampler(BaseSampler):
 
         return translation, Replay(name, make, self._first_seed)
 
-    def _start(self, name: str, distribution: BaseDistribution) -> Any:
+    def _start(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Any:
         translation = Translation({name: distribution})
         translation.starts(self._x0)  # or an error
-        return self._x0.get(name, translation.middle()[name])
+        if name in self._x0:
+            return self._x0[name]
+        if translation.categories:  # without an order there is no middle
+            return self._drawn(study, trial, name, distribution)
+        return translation.middle()[name]
 
     def _warn_once(self, name: str, words: str) -> None:
         if self._warn and name not in self._warned:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
-from ..space import Space
+from ..space import Categorical, Space
 from ..space.encoding import Encoding
 from ..space.variables import Bool, Float, Int, Variable
 
@@ -21,7 +21,6 @@ class Column(NamedTuple):
     variable: Variable
     outward: Callable[[Any], Any]
     inward: Callable[[Any], Any]
-    ordered: bool = True  # whether neighbouring values are alike
 
 
 class Translation:
@@ -31,15 +30,21 @@ class Translation:
         """Take distributions that have more than one value."""
         self.columns = {name: _column(distributions[name]) for name in sorted(distributions)}
         self.space = Space({name: column.variable for name, column in self.columns.items()})
-        self.unordered = [name for name, column in self.columns.items() if not column.ordered]
+
+    @property
+    def categories(self) -> list[str]:
+        """Parameters whose values have no order."""
+        return [name for name, column in self.columns.items() if not column.variable.ordered]
 
     def starts(self, x0: Mapping[str, Any]) -> dict[str, float]:
-        """Where to start, for the parameters that are given."""
+        """Where to start, for the parameters that are given and have a mean: categories have none."""
         starts = {}
         for name, column in self.columns.items():
             if name in x0:
                 try:
-                    starts[name] = float(column.inward(x0[name]))
+                    start = float(column.inward(x0[name]))
+                    if column.variable.ordered:
+                        starts[name] = start
                 except (KeyError, ValueError, TypeError) as error:
                     raise ValueError(f"x0 of {name!r} must be one of its values: {error}") from error
         return starts
@@ -101,16 +106,15 @@ def _grid(distribution: FloatDistribution | IntDistribution, count: int) -> Colu
 
 
 def _categorical(distribution: CategoricalDistribution) -> Column:
-    """Choices by their place: in the order of their values if they are numbers, else as they are given."""
+    """Choices by their place: in the order of their values if they are numbers, else without an order."""
     choices = distribution.choices
     numbers = [c for c in choices if isinstance(c, int | float) and math.isfinite(c)]
     ordered = len(numbers) == len(choices)
     order = sorted(range(len(choices)), key=numbers.__getitem__) if ordered else list(range(len(choices)))
     place = {index: k for k, index in enumerate(order)}
-    two = len(choices) == 2
+    variable: Variable = Int(0, len(choices) - 1) if ordered else Categorical(range(len(choices)))
     return Column(
-        Bool() if two else Int(0, len(choices) - 1),
+        Bool() if len(choices) == 2 else variable,
         outward=lambda k: choices[order[k]],
         inward=lambda value: place[int(distribution.to_internal_repr(value))],
-        ordered=ordered or two,
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ..search.learnt import Share
 from ..space import Space
+from ..space.categorical import Categorical
 from ..space.variables import Bool, Variable
 from ..study.summary import Summary
 from ..study.trial import Snapshot
@@ -22,6 +23,7 @@ _BAR, _BAR_ROOM, _BAR_MARGIN = 16.0, 28.0, 46.0  # thickness, with the room arou
 _RIGHT = 12.0  # room on the right, where no names stand
 _DOTS_ON_PAGE, _DOTS_IN_CHART = 24_000, 700  # of variables, together and each
 _STEPS_ON_PAGE = 4_000
+_LONGEST_CHOICE = 12  # characters beside an axis
 _LEAST_COVERED = 0.2  # of a range, by what was tried: else the chart shows only that part
 
 
@@ -144,7 +146,7 @@ def _means(run: Sequence[tuple[int, Snapshot]], i: int, log: bool) -> list[tuple
 
 def _plateaus(kind: Variable) -> list[tuple[float, str, float, float]]:
     """Each value of a discrete variable: value, label, lower and upper edge; none if there are too many."""
-    if Space([kind]).count_points() > MOST_PLATEAUS:
+    if Space({"": kind}).count_points() > MOST_PLATEAUS:
         return []
     grid = kind.grid()
     if isinstance(grid, tuple):
@@ -156,6 +158,8 @@ def _plateaus(kind: Variable) -> list[tuple[float, str, float, float]]:
     between = (math.sqrt(a * b) if kind.log else a / 2 + b / 2 for a, b in itertools.pairwise(values))
     edges = [low, *between, high]
     labels = ["false", "true"] if isinstance(kind, Bool) else [number_or_text(_whole(v)) for v in values]
+    if isinstance(kind, Categorical):
+        labels = [clipped(number_or_text(choice), _LONGEST_CHOICE) for choice in kind.choices]
     return list(zip(values, labels, edges[:-1], edges[1:], strict=True))
 
 

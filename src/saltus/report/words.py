@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..space import Space
+from ..space.categorical import Categorical
 from ..space.variables import Bool, Float, Int, Ordinal, Variable
 from ..study.trial import Trial
 
@@ -92,9 +93,9 @@ def domain(variable: Variable) -> str:
     match variable:
         case Bool():
             return "switch"
-        case Ordinal():
-            listed = ", ".join(number_or_text(v) for v in variable.values[:_LISTED_VALUES])
-            more = len(variable.values) - _LISTED_VALUES
+        case Ordinal(values=values) | Categorical(choices=values):
+            listed = ", ".join(number_or_text(v) for v in values[:_LISTED_VALUES])
+            more = len(values) - _LISTED_VALUES
             return f"one of {listed}" + (f" and {more:,} more" if more > 0 else "")
         case Int():
             what = f"{variable.low} … {variable.high}"
@@ -116,6 +117,8 @@ def number_or_text(value: Any) -> str:
     """A parameter as a reader expects it, not escaped: no long floats, lower-case switches."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if value is None:
+        return "none"
     return number(value) if isinstance(value, float) else clipped(value, 40)
 
 
@@ -128,9 +131,9 @@ def raw(space: Space, params: Any, i: int) -> Any:
 
 
 def coordinate(space: Space, params: Any, i: int) -> float | None:
-    """Parameter i as a finite number, or None."""
+    """Parameter i as a finite number, or None; of a category its place among the choices."""
     try:
-        x = float(raw(space, params, i))
+        x = space.variables[i].number(raw(space, params, i))
     except (TypeError, ValueError, OverflowError):
         return None
     return x if math.isfinite(x) else None
@@ -139,9 +142,9 @@ def coordinate(space: Space, params: Any, i: int) -> float | None:
 def parameter(space: Space, trial: Trial | None, i: int) -> str:
     """Parameter i of a trial in words, not escaped."""
     value = None if trial is None else raw(space, trial.params, i)
-    if value is None:
-        return NOTHING
     variable = space.variables[i]
+    if trial is None or (value is None and not isinstance(variable, Categorical)):
+        return NOTHING
     # a space without names holds floats only
     if isinstance(value, float) and isinstance(variable, Bool):
         return number_or_text(bool(value))

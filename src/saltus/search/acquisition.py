@@ -1,8 +1,8 @@
 """Where to evaluate next, by a model: the lowest mean - kappa sd in a region of the mixed lattice.
 
 Random points that change some coordinates of the centre, then a local search from the best of them: over
-neighbouring values of the integers, and along the slope and at random in the continuous coordinates. Points
-are rows of the unit cube.
+neighbouring values of the integers and any of a category, and along the slope and at random in the continuous
+coordinates. Points are rows of the unit cube.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class Region(NamedTuple):
 def region(cube: UnitCube, centre: FloatArray, side: float, lengths: FloatArray) -> Region:
     """The box with this side, longer where the length scale is; the next value of an integer always fits in.
 
+    Of a category all values do.
+
     Args:
         cube: where it lies.
         centre: its middle, a point that can be evaluated.
@@ -57,6 +59,7 @@ def region(cube: UnitCube, centre: FloatArray, side: float, lengths: FloatArray)
     up = lattice.value(np.minimum(own + 1, lattice.last)) - centre[n:]
     down = centre[n:] - lattice.value(np.maximum(own - 1, 0))
     half[n:] = np.maximum(half[n:], 1.001 * np.maximum(up, down))
+    half[cube.N - cube.n_categories :] = 1.0
     low, high = np.maximum(centre - half, cube.low), np.minimum(centre + half, cube.high)
     return Region(centre, half, low, high)
 
@@ -316,10 +319,11 @@ def _improved(
 
 
 def integer_neighbours(cube: UnitCube, u: FloatArray) -> FloatArray:
-    """For each point those that differ in one integer: by one value, or by any if it has few."""
+    """For each point those that differ in one integer or category: by one value, or by any if it has few."""
     n, lattice = cube.n_continuous, cube.lattice
     own = lattice.plateau(u[:, n:])
     few = lattice.last < FEW_VALUES
+    few[lattice.size - cube.n_categories :] = True
     steps = [
         (j, k)
         for j, last in enumerate(lattice.last.tolist())

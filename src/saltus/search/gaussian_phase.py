@@ -34,7 +34,7 @@ class GaussianPhase(Phase):
 
     def where(self) -> tuple[FloatArray, FloatArray]:
         """The Gaussian, where it is over all coordinates."""
-        return self.gaussian.state.m, self.gaussian.state.sd
+        return self.gaussian.where()
 
     def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
         """One more pair of the same Gaussian."""

@@ -3,7 +3,8 @@
 A Gaussian that has shrunk onto a few integers proposes the same points again and again, and a sweep changes
 one integer at a time. Where only several together help, the differences between points that are good already
 show which: x_a + F (x_b - x_c), as in differential evolution, with all coordinates at once. So a population
-moves along a valley however it lies. No point that is known is proposed.
+moves along a valley however it lies. Categories have no differences: where x_b and x_c are not the same, that
+of x_b may be taken, and now and then any value is. No point that is known is proposed.
 """
 
 from __future__ import annotations
@@ -76,6 +77,9 @@ class IntegerEvolution(Phase):
                 a, b, c = (self.crowd[rows] for rows in _different(rng, len(missing), count))
                 tried = np.round(a + factor * (b - c))
                 tried = np.where((tried < 0) | (tried > last), anywhere, tried)
+                n = self.domain.n_categories
+                if n:
+                    tried[:, -n:] = _recombined(rng, factor, *(each[:, -n:] for each in (a, b, c, anywhere)))
             new = ~seen.which(self._cube(tried))
             for row, plateaus, is_new in zip(missing, tried, new.tolist(), strict=True):
                 if is_new and plateaus.tobytes() not in taken:
@@ -128,3 +132,12 @@ class IntegerEvolution(Phase):
 def _different(rng: np.random.Generator, rows: int, count: int) -> NDArray[np.intp]:
     """For each of some rows three different numbers below a count."""
     return np.asarray(np.argsort(rng.random((rows, count)), axis=1, kind="stable")[:, :3].T)
+
+
+def _recombined(
+    rng: np.random.Generator, factor: float, a: FloatArray, b: FloatArray, c: FloatArray, anywhere: FloatArray
+) -> FloatArray:
+    """Categories of new points: those of a, those of b where b and c differ, about one that is neither."""
+    change = (b != c) & (rng.random(a.shape) < factor)
+    strange = rng.random(a.shape) < 1 / (1 + a.shape[1])
+    return np.where(strange, anywhere, np.where(change, b, a))

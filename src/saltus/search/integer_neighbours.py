@@ -11,6 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._typing import FloatArray
+from .integer_sweep import any_other
 from .newton import Newton
 from .phase import Phase
 from .proposal import Domain, Evaluated, Proposals, Results
@@ -21,11 +23,26 @@ HOPE = 10.0  # a neighbour is given up when that many times what its next step p
 
 def affordable(domain: Domain) -> bool:
     """Whether the gradients of all neighbours are worth their price."""
-    return 2 * domain.lattice.size * (2 * domain.n_continuous + 1) <= AFFORDABLE * domain.N
+    neighbours = 2 * (domain.lattice.size - domain.n_categories) + sum(domain.sizes) - domain.n_categories
+    return neighbours * (2 * domain.n_continuous + 1) <= AFFORDABLE * domain.N
+
+
+def beside(domain: Domain, plateaus: FloatArray) -> FloatArray:
+    """The plateaus that differ in one integer by one, or in one category, one row each."""
+    size, last = domain.lattice.size - domain.n_categories, domain.lattice.last
+    steps = np.eye(domain.lattice.size)[:size]
+    moved = plateaus + np.concatenate((-steps, steps))
+    rows = [moved[((moved >= 0) & (moved <= last)).all(axis=1)]]
+    for j in range(size, domain.lattice.size):
+        others = any_other(float(plateaus[j]), float(last[j]))
+        changed = np.tile(plateaus, (len(others), 1))
+        changed[:, j] = others
+        rows.append(changed)
+    return np.concatenate(rows)
 
 
 class IntegerNeighbours(Phase):
-    """A Newton search at every integer vector that differs by one plateau; `winner` is the best of them."""
+    """A Newton search at every vector of integers and categories beside a point; `winner` is the best."""
 
     saved = ("start", "best", "done")  # and the searches, below
 
@@ -35,12 +52,8 @@ class IntegerNeighbours(Phase):
         self.best = self.start = point = model.best
         self.winner = model
         self.crowd: list[Newton] = []
-        size = domain.lattice.size
-        moved = point.plateaus + np.concatenate((-np.eye(size), np.eye(size)))
-        inside = ((moved >= 0) & (moved <= domain.lattice.last)).all(axis=1)
-        for x, plateaus in zip(
-            *domain.proposals(point.x[None, : domain.n_continuous], moved[inside]), strict=True
-        ):
+        moved = beside(domain, point.plateaus)
+        for x, plateaus in zip(*domain.proposals(point.x[None, : domain.n_continuous], moved), strict=True):
             self.crowd.append(model.elsewhere(Evaluated(x, plateaus, 0.0, math.nan)))
         self.done = not self.crowd
 

@@ -1,4 +1,4 @@
-"""Integer sweep: integers one at a time, every other value of each, until none is better."""
+"""Integer sweep: integers and categories one at a time, every other value of each, until none is better."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class IntegerSweep(Phase):
         return len(self.queue)
 
     def _values(self, j: int) -> list[float]:
-        return other_values(float(self.best.plateaus[j]), float(self.domain.lattice.last[j]))
+        own, last = float(self.best.plateaus[j]), float(self.domain.lattice.last[j])
+        return any_other(own, last) if self.domain.is_category(j) else other_values(own, last)
 
     def _changed(self, integers: list[int]) -> Proposals:
         """All other values of these integers, one at a time."""
@@ -92,7 +93,7 @@ class IntegerSweep(Phase):
         # what else was better most likely still is: those first, then what is left, then what was tried
         ahead = [j for j in self.queue if j in better and j != winner]
         left = [j for j in self.queue if j not in changed]
-        if self.domain.lattice.last[winner] >= ALL_VALUES:
+        if self.domain.lattice.last[winner] >= ALL_VALUES and not self.domain.is_category(winner):
             ahead.append(winner)  # not all of its values have been tried
         self.queue = ahead + left
         self.queue += [j for j in self.order if j not in self.queue and j != winner]
@@ -107,8 +108,13 @@ def other_values(plateau: float, last: float) -> list[float]:
     [8.0, 10.0, 7.0, 11.0, 5.0, 13.0, 1.0, 17.0]
     """
     if last < ALL_VALUES:
-        return [float(k) for k in range(int(last) + 1) if k != plateau]
+        return any_other(plateau, last)
     steps = 2.0 ** np.arange(np.floor(np.log2(last)) + 1)
     values = np.column_stack((plateau - steps, plateau + steps)).ravel()
     inside: list[float] = values[(values >= 0.0) & (values <= last)].tolist()
     return inside
+
+
+def any_other(plateau: float, last: float) -> list[float]:
+    """All plateaus but one."""
+    return [float(k) for k in range(int(last) + 1) if k != plateau]

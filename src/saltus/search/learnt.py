@@ -14,6 +14,7 @@ import numpy as np
 from .. import order
 from .._typing import FloatArray, Params
 from ..model.choice import spread
+from ..model.columns import spread_out
 from ..model.panel import bars, panel
 from ..model.process import Fitted
 from ..model.sensitivity import samples, sensitivity
@@ -110,7 +111,8 @@ class Learnt:
 
         Args:
             everywhere: over all of each range, also where nothing good is; the default is a quarter of each
-                range around the best point, and at least the next values of an integer. The search knows
+                range around the best point, and at least the next values of an integer and all of a category.
+                The search knows
                 that part much better, and it is where a decision has to be made.
 
         None if nothing can be said: fewer evaluations than variables + 2 have a value, or all values are
@@ -222,8 +224,10 @@ class Learnt:
             rows = np.union1d(rows, [best])
             numbers, values, best = numbers[rows], values[rows], int(np.searchsorted(rows, best))
         u, N = self._cube.of_numbers(numbers), self._cube.N
-        rows = spread(u, best, least=APART * N**0.5, fewest=self._least)
-        models = panel(u[rows], values[rows], np.random.default_rng(1))
+        sizes = self._cube.sizes
+        at = spread_out(u, sizes) if sizes else u
+        rows = spread(at, best, least=APART * N**0.5, fewest=self._least)
+        models = panel(u[rows], values[rows], np.random.default_rng(1), sizes)
         return _Panel(models, u[best], u.min(axis=0), u.max(axis=0))
 
     def _whole(self, from_all: _Panel) -> tuple[FloatArray, FloatArray]:
@@ -242,6 +246,7 @@ class Learnt:
         last = np.minimum(np.maximum(lattice.plateau(high[n:]), own + 1), lattice.last)
         low[n:] = np.maximum(lattice.ends_of(first)[0], 0.0)
         high[n:] = np.minimum(lattice.ends_of(last)[1], 1.0)
+        low[cube.N - cube.n_categories :], high[cube.N - cube.n_categories :] = 0.0, 1.0
         return low, high
 
 

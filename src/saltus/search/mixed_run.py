@@ -1,4 +1,4 @@
-"""Mixed run: the Gaussian moves over all variables until the integers have settled."""
+"""Mixed run: the Gaussian moves over all variables until integers and categories have settled."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ import numpy as np
 
 from .._typing import FloatArray
 from ..order import Key
-from ..strategy import Gaussian, GaussianState, Leap, MovingGaussian, Ranking, crfmnes, integers_of, scaled
+from ..strategy import (
+    Gaussian,
+    GaussianState,
+    Leap,
+    MovingGaussian,
+    Ranking,
+    crfmnes,
+    integers_of,
+    no_gaussian,
+    scaled,
+    with_categories,
+)
 from ..strategy.late import embed_crfmnes, embed_scaled
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Results
@@ -40,8 +51,12 @@ class MixedRun(GaussianPhase):
         sd: FloatArray | float,
         goal: Key | None = None,
         population: int | None = None,
+        share: float | None = None,
     ) -> None:
         """From N(m, sd^2). With a goal, the run also ends when it is unlikely to get there.
+
+        Categories begin with all values alike; with a share, with the values of m, from which each of them
+        differs with that probability.
 
         The population is that of the settings, unless another one is given. Without scaling the diagonal
         matrix stays as it is: the core is DX-NES-IC then.
@@ -49,7 +64,9 @@ class MixedRun(GaussianPhase):
         self.domain = domain
         self.population = domain.settings.population if population is None else population
         self.goal = goal
-        self.gaussian = self._gaussian(m, sd)
+        n, about = domain.n_ordered, None if share is None else m[domain.n_ordered :]
+        gaussian = self._gaussian(m[:n], sd if isinstance(sd, float) else sd[:n])
+        self.gaussian = with_categories(gaussian, domain.sizes, domain.settings.margin, about, share or 0.0)
         self.first_sd = self.gaussian.state.sigma
         self.best = domain.nowhere()
         # generations since the best integer vector changed (without integers: the best); -1: there is none
@@ -60,29 +77,34 @@ class MixedRun(GaussianPhase):
     def _gaussian(self, m: FloatArray, sd: FloatArray | float) -> MovingGaussian:
         domain, settings = self.domain, self.domain.settings
         integers = integers_of(
-            domain.lattice, domain.n_continuous, self.population, settings.margin, Leap(bias=True)
+            *(domain.integers, domain.n_continuous, self.population, settings.margin),
+            *(Leap(bias=True), domain.n_categories),
         )
+        N = domain.n_ordered
+        if not N:
+            return no_gaussian(integers, self.population)
         scaling = "scaling" not in settings.without
-        if scaling and domain.N > LARGEST_MATRIX:
+        if scaling and N > LARGEST_MATRIX:
             return Gaussian(
                 crfmnes,
                 embed_crfmnes,
                 integers,
                 self.population,
-                partial(crfmnes.constants, domain.N),
+                partial(crfmnes.constants, N),
                 partial(crfmnes.start, m=m, integers=integers, scales=sd),
             )
-        constants = partial(scaled.constants, domain.N, exact=settings.exact, scaling=scaling)
+        constants = partial(scaled.constants, N, exact=settings.exact, scaling=scaling)
         start = partial(scaled.start, m=m, integers=integers, sd=sd)
         return Gaussian(scaled, embed_scaled, integers, self.population, constants, start)
 
     def _prepare(self) -> None:
-        self.gaussian = self._gaussian(np.zeros(self.domain.N), 1.0)
+        gaussian = self._gaussian(np.zeros(self.domain.n_ordered), 1.0)
+        self.gaussian = with_categories(gaussian, self.domain.sizes, self.domain.settings.margin)
 
     @property
     def diverged(self) -> bool:
         """Whether the Gaussian has grown beyond all bounds."""
-        return not self.gaussian.state.sd.max() < LARGEST_SD  # also if it is not a number
+        return not self.gaussian.state.sd.max(initial=0.0) < LARGEST_SD  # also if it is not a number
 
     @property
     def patience(self) -> int:
@@ -108,7 +130,9 @@ class MixedRun(GaussianPhase):
             return self.gaussian.state.sigma < LOCAL * self.first_sd or self.unchanged >= 10 * self.patience
         if self.unchanged >= self.patience:
             return True
-        return self.unchanged >= STILL and _uncertainty(self.domain, self.gaussian.state) < SURE
+        if self.unchanged < STILL:
+            return False
+        return _uncertainty(self.domain, self.gaussian.state) + self.gaussian.doubt < SURE
 
     def hopeless(self) -> bool:
         """Whether the goal is out of reach at the pace of the last generations."""
@@ -153,5 +177,6 @@ def _uncertainty(domain: Domain, g: GaussianState) -> float:
     from scipy.special import ndtr
 
     m, sd = g.m[domain.n_continuous :], g.sd[domain.n_continuous :]
-    low, high = domain.lattice.ends_of(domain.lattice.plateau(m))
+    lattice = domain.integers
+    low, high = lattice.ends_of(lattice.plateau(m))
     return float((ndtr((low - m) / sd) + ndtr((m - high) / sd)).sum())

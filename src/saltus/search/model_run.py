@@ -118,6 +118,8 @@ class ModelRun(Phase):
         count = N + FIRST_MORE
         strata = np.argsort(rng.random((count, N)), axis=0) + rng.random((count, N))
         x = self.m + FIRST_REACH * (2 * strata / count - 1)
+        n = domain.n_ordered
+        x[:, n:] = domain.low[n:] + domain.span[n:] * strata[:, n:] / count  # of categories all values
         x = np.concatenate((self.m[None], np.clip(x, domain.low, domain.high)))
         u = cube.of_points(x, domain.lattice.plateau(x[:, domain.n_continuous :]))
         _, first = np.unique(np.round(u, 9), axis=0, return_index=True)

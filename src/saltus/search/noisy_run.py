@@ -26,7 +26,17 @@ import numpy as np
 
 from .. import _serialize, order
 from .._typing import FloatArray
-from ..strategy import Gaussian, Leap, MovingGaussian, Ranking, cmaes, crfmnes, integers_of
+from ..strategy import (
+    Gaussian,
+    Leap,
+    MovingGaussian,
+    Ranking,
+    cmaes,
+    crfmnes,
+    integers_of,
+    no_gaussian,
+    with_categories,
+)
 from ..strategy.late import embed_cmaes, embed_crfmnes
 from ..strategy.mirrored import Origins
 from .gaussian_phase import GaussianPhase
@@ -73,10 +83,19 @@ class NoisyRun(GaussianPhase):
         self.done = False
 
     def _gaussian(self, m: FloatArray, sd: FloatArray | float) -> MovingGaussian:
-        domain, N = self.domain, self.domain.N
+        domain, N = self.domain, self.domain.n_ordered
+        ordered = self._ordered(m[:N], sd if isinstance(sd, float) else sd[:N])
+        return with_categories(ordered, domain.sizes, domain.settings.margin)
+
+    def _ordered(self, m: FloatArray, sd: FloatArray | float) -> MovingGaussian:
+        """Of all variables but the categories."""
+        domain, N = self.domain, self.domain.n_ordered
         integers = integers_of(
-            domain.lattice, domain.n_continuous, self.population, domain.settings.margin, Leap(bias=True)
+            *(domain.integers, domain.n_continuous, self.population, domain.settings.margin),
+            *(Leap(bias=True), domain.n_categories),
         )
+        if not N:
+            return no_gaussian(integers, self.size)
         if N > LARGEST_MATRIX:
             first = partial(crfmnes.start, m=m, integers=integers, scales=sd)
             wide = partial(crfmnes.constants, N)
@@ -145,7 +164,9 @@ class NoisyRun(GaussianPhase):
             place[failed] = math.nan
             if not np.array_equal(whole.points.x, self.gaussian.sample()):
                 origins = Origins(0, self.size, 0)
-                self.gaussian.embed(*whole.points, origins, np.random.default_rng(0))
+                x, plateaus = whole.points
+                x = x[:, : self.domain.n_ordered]
+                self.gaussian.embed(x, plateaus, origins, np.random.default_rng(0))
             self._after(results, self.gaussian.update(place, None))
         self._resize()
 
@@ -171,10 +192,15 @@ class NoisyRun(GaussianPhase):
         same = len(part.values) > 1 and len(set(part.values.tolist())) == 1
         stuck = same or self.size >= int(MOST * self.population)
         self.still = self.still + 1 if stuck else 0
+        self.done = self.still >= STUCK or self._degenerate()
+
+    def _degenerate(self) -> bool:
+        """Whether the Gaussian has shrunk to a point, grown beyond all bounds or become a line."""
+        if not self.domain.n_ordered:
+            return False
         state = self.gaussian.state
-        largest = float(state.sd.max())
         ill = state.eigenvalues.max() > LARGEST_CONDITION * state.eigenvalues.min()
-        self.done = bool(self.still >= STUCK or ill or not SMALLEST_SD < largest < LARGEST_SD)
+        return bool(ill or not SMALLEST_SD < state.sd.max() < LARGEST_SD)
 
     def _resize(self) -> None:
         """The population that the reliability asks for, a step at a time; even, where a core has pairs."""

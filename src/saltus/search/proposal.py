@@ -1,6 +1,6 @@
 """What the phases of a search share: points to be evaluated, points that were, and the domain they live in.
 
-Points are in the coordinates of a strategy: continuous ones first, integers last.
+Points are in the coordinates of a strategy: continuous ones first, then integers, then categories.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LONE, FOREIGN = -1, -2  # instead of the number of a pair
 
 
 class Proposals(NamedTuple):
-    """Points to be evaluated: coordinates, one row each, and the plateaus of the integer ones."""
+    """Points to be evaluated: coordinates, one row each, and the plateaus of the discrete ones."""
 
     x: FloatArray
     plateaus: FloatArray
@@ -147,7 +147,8 @@ def _joined(a: Results, b: Results) -> Results:
 class Domain:
     """What all phases of a search know: its coordinates, where they end, its settings, its memory.
 
-    First come `n_continuous` continuous coordinates, then the integers. `low` and `high` are the ends of each
+    First come `n_continuous` continuous coordinates, then the discrete ones, which have plateaus in the
+    `lattice`: integers, and last `n_categories` that have no order. `low` and `high` are the ends of each
     range; where a variable has no bound, they are as far from the first mean as the ends of a range would be,
     in standard deviations. `memory` is what was evaluated so far; its points are in the user's units. `model`
     is what it tells of points that were not.
@@ -161,6 +162,7 @@ class Domain:
     settings: Settings
     memory: Memory = field(default_factory=lambda: Memory(0), compare=False, repr=False)
     surrogate: Surrogate | None = field(default=None, compare=False, repr=False)
+    n_categories: int = 0
 
     @classmethod
     def of(cls, encoding: Encoding, settings: Settings, memory: Memory | None = None) -> Self:
@@ -173,7 +175,27 @@ class Domain:
         if settings.strategy == DEFAULT_STRATEGY:
             surrogate = Surrogate(UnitCube(encoding), memory, settings.without)
         shape = encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends
-        return cls(*shape, settings, memory, surrogate)
+        return cls(*shape, settings, memory, surrogate, encoding.n_categories)
+
+    @property
+    def n_ordered(self) -> int:
+        """How many coordinates a Gaussian can move along: all but the categories."""
+        return self.N - self.n_categories
+
+    @property
+    def integers(self) -> Lattice:
+        """The plateaus of the integers, without the categories."""
+        return self.lattice.first(self.lattice.size - self.n_categories)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values each category has."""
+        first = self.lattice.size - self.n_categories
+        return tuple(int(last) + 1 for last in self.lattice.last[first:])
+
+    def is_category(self, j: int) -> bool:
+        """Whether the j-th discrete coordinate is one."""
+        return j >= self.lattice.size - self.n_categories
 
     @property
     def model(self) -> Surrogate:
@@ -204,7 +226,7 @@ class Domain:
         return Evaluated(np.zeros(self.N), np.zeros(self.lattice.size), *WORST)
 
     def with_values(self, points: Proposals) -> Proposals:
-        """Points with values for the integer coordinates that are not known (NaN)."""
+        """Points with values for the discrete coordinates that are not known (NaN)."""
         x, plateaus = points
         unknown = np.isnan(x)
         if not unknown.any():

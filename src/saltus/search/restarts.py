@@ -34,6 +34,7 @@ WITHIN = 0.2  # global runs start this share of the range away from its ends
 LOCAL_SHARES = (0.01, 0.1)  # first standard deviation of a local run: continuous, relative to the range ...
 LOCAL_CELLS = (0.3, 1.0)  # ... and integers, relative to a plateau, ...
 LOCAL_INTEGERS = 0.1  # ... or this part of the continuous one's share of the range, if that is more
+LOCAL_CATEGORIES = 0.5  # of them have another value than the incumbent's in a candidate, on average, at first
 
 LIMITED = 200  # evaluations for each variable up to which there are further model runs, with constraints
 
@@ -221,7 +222,7 @@ class Saltus:
         m[n:] = domain.lattice.value(incumbent.plateaus)
         if only_valleys(domain):
             return Valley(domain, from_a_mean(domain, m), np.diag(sd**2), incumbent.key)
-        return MixedRun(domain, m, sd, incumbent.key)
+        return MixedRun(domain, m, sd, incumbent.key, share=LOCAL_CATEGORIES / max(1, domain.n_categories))
 
     @property
     def population(self) -> int:

@@ -18,8 +18,9 @@ variables are integers.
 
 Coarse and deep are the continuous variables alone: by Newton steps (of more than 50 by quasi-Newton ones), or
 by the polish, a Gaussian, where those fail. Only what is better than the goal (the best point of all runs
-before) is worth what comes after the sweep. `Descent._following` is this diagram as code. Every phase but the
-mixed run can be left out by its name in `without`.
+before) is worth what comes after the sweep. Where there are several categories, pairs of them come before the
+deep search; if one is better, the descent goes on from there as after a sweep. `Descent._following` is this
+diagram as code. Every phase but the mixed run can be left out by its name in `without`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ import numpy as np
 from .._typing import FloatArray
 from ..order import Key
 from .asking import knows_enough
+from .category_pairs import CategoryPairs
 from .coordinate_scan import CoordinateScan
 from .integer_evolution import IntegerEvolution
 from .integer_neighbours import IntegerNeighbours, affordable
@@ -50,7 +52,7 @@ PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
     for phase in (
         *(ModelRun, MixedRun, IntegerEvolution, Newton, QuasiNewton, Polish, Valley),
-        *(IntegerSweep, IntegerNeighbours, CoordinateScan),
+        *(IntegerSweep, IntegerNeighbours, CategoryPairs, CoordinateScan),
     )
 }
 
@@ -167,11 +169,15 @@ class Descent:
             case IntegerSweep(start=start):
                 if point.key < start.key and self.domain.n_continuous:
                     return self._coarse(point)
-                return self._neighbours(point) or self._deep(point, rng)
+                return self._neighbours(point) or self._pairs(point, rng) or self._deep(point, rng)
             case IntegerNeighbours(start=start, winner=winner):
                 if point.key < start.key:
                     self.smooth = winner
                     return IntegerNeighbours(self.domain, winner)
+                return self._pairs(point, rng) or self._deep(point, rng)
+            case CategoryPairs(start=start):
+                if point.key < start.key:
+                    return self._settled(point, rng)
                 return self._deep(point, rng)
             case CoordinateScan(start=start):
                 return self._coarse(point) if point.key < start.key else None
@@ -227,6 +233,14 @@ class Descent:
         if "neighbours" in self._without or not self._worth_it(point) or not affordable(self.domain):
             return None
         return IntegerNeighbours(self.domain, smooth)
+
+    def _pairs(self, point: Evaluated, rng: np.random.Generator) -> Phase | None:
+        """Two categories at a time, if it is worth it; after a model run it is, since the model is asked."""
+        if self.domain.n_categories < 2 or "pairs" in self._without:
+            return None
+        if not (self._worth_it(point) or self.short):
+            return None
+        return CategoryPairs(self.domain, point, rng)
 
     def _deep(self, point: Evaluated, rng: np.random.Generator) -> Phase | None:
         """The deep search, if it is worth it."""

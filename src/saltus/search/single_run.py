@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _serialize
 from .._typing import FloatArray
-from ..strategy import STRATEGIES, Ranking, integers_of
+from ..strategy import STRATEGIES, Ranking, integers_of, with_categories
 from .gaussian_phase import GaussianPhase
 from .proposal import Domain, Evaluated, Results
 from .stopping import RunLog, Stop, stop_reason
@@ -24,9 +24,12 @@ class SingleRun(GaussianPhase):
         self.domain = domain
         settings, n = domain.settings, domain.n_continuous
         strategy = STRATEGIES[settings.strategy]
-        integers = integers_of(domain.lattice, n, population, settings.margin, strategy.treatment)
-        self.gaussian = strategy.gaussian(integers, m, population, exact=settings.exact)
-        self.log = RunLog.start(domain.N, population, integers)
+        integers = integers_of(
+            domain.integers, n, population, settings.margin, strategy.treatment, domain.n_categories
+        )
+        gaussian = strategy.gaussian(integers, m[: domain.n_ordered], population, exact=settings.exact)
+        self.gaussian = with_categories(gaussian, domain.sizes, settings.margin)
+        self.log = RunLog.start(domain.N, population, integers, domain.n_categories)
         self.waits_for_pairs = strategy.mirrored  # near the optimum both sides are about equally good
         self.best = domain.nowhere()
         self.done = False

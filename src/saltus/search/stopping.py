@@ -74,18 +74,19 @@ class RunLog(NamedTuple):
     level: float  # best of a generation (value, or violation, or inf) ...
     flat: int  # ... and for how many generations the best has been the same
     best: Key  # of the run
-    plateaus: FloatArray  # integers of the run's best ...
+    plateaus: FloatArray  # integers and categories of the run's best ...
     unchanged: int  # ... and for how many generations they have been the same
 
     @classmethod
-    def start(cls, N: int, population: int, integers: Integers) -> RunLog:
+    def start(cls, N: int, population: int, integers: Integers, n_categories: int = 0) -> RunLog:
         """The log of a run that has not begun: with how much patience equal values are endured."""
         patience = 10 + math.ceil(30 * N / population)
-        if integers.lattice.size:
+        discrete = integers.lattice.size + n_categories
+        if discrete:
             # a better neighbour has probability alpha: it turns up once in 1 / (alpha population)
             # generations, and five times as long without one is rare enough (e^-5)
             patience += math.ceil(5 / (integers.alpha * population))
-        return cls(patience, math.nan, 0, WORST, np.full(integers.lattice.size, -1.0), 0)
+        return cls(patience, math.nan, 0, WORST, np.full(discrete, -1.0), 0)
 
     def after(self, found: Evaluated) -> RunLog:
         """The log after a generation, of which this was the best candidate."""
@@ -119,13 +120,13 @@ def stop_reason(log: RunLog, gaussian: GaussianState, integers: Integers) -> Sto
     smallest, largest = gaussian.eigenvalues.min(), gaussian.eigenvalues.max()
     if largest > LARGEST_CONDITION * smallest:
         return Stop.CONDITION
-    if not sd.max() < LARGEST_SD:
+    if not sd.max(initial=0.0) < LARGEST_SD:
         return Stop.DIVERGED
     n = integers.n_continuous
     still = sd[:n] <= SMALLEST_SD + _EPS * np.abs(gaussian.m[:n])
     if not still.all():
         return None
-    if not integers.lattice.size:
+    if not log.plateaus.size:
         return Stop.CONVERGED
     settled = integers.resolution(gaussian.m, sd) <= 1.0
     return Stop.CONVERGED if log.unchanged >= log.patience and settled.all() else None

@@ -137,8 +137,8 @@ class Surrogate:
                 extra points free workers have asked for.
         """
         x, y = self.known()
-        rows = chosen(x, y, near, self._lengths(), most)
-        count = len(y)
+        rows = chosen(x, y, near, self._lengths(), most, self.cube.sizes)
+        count, sizes = len(y), self.cube.sizes
         if self._columns:
             y = self._values
             rows = rows[np.isfinite(y[rows])]
@@ -147,10 +147,10 @@ class Surrogate:
         x, y = x[rows], y[rows]
         theta = self.theta
         if theta is None or count - self.fitted >= max(1.0, REFIT * count):
-            theta = self._likeliest(count, "", lambda: fit(x, y, self.theta, held=self._held))
+            theta = self._likeliest(count, "", lambda: fit(x, y, self.theta, held=self._held, sizes=sizes))
             if not in_passing:
                 self.theta, self.fitted = theta, count
-        model = condition(theta, x, y)
+        model = condition(theta, x, y, sizes)
         return model if besides is None or not len(besides) else model.believing(besides)
 
     def limits_about(
@@ -166,7 +166,8 @@ class Surrogate:
         A model of which nothing is known is left out.
         """
         x, y = self.known()
-        rows, count = chosen(x, y, near, self._lengths(), most), len(y)
+        sizes = self.cube.sizes
+        rows, count = chosen(x, y, near, self._lengths(), most, sizes), len(y)
         anew = count - self.limits_fitted >= max(1.0, REFIT * count)
         found, thetas = [], dict(self.limit_thetas)
         for label, names in _groups(list(self._columns)).items():
@@ -177,8 +178,8 @@ class Surrogate:
             at, g = x[rows[known]], g[known]
             if anew or label not in thetas:
                 last = thetas.get(label)
-                thetas[label] = self._likeliest(count, label, partial(fit_limits, at, g, last))
-            limits = condition_limits(thetas[label], at, g)
+                thetas[label] = self._likeliest(count, label, partial(fit_limits, at, g, last, sizes=sizes))
+            limits = condition_limits(thetas[label], at, g, sizes)
             found.append(limits if besides is None or not len(besides) else limits.believing(besides))
         if not in_passing:
             self.limit_thetas = thetas

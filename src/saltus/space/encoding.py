@@ -1,13 +1,15 @@
 """Between the user's values and the coordinates in which a strategy moves its Gaussian.
 
 `Encoding` is a space with a first Gaussian chosen: coordinates in which that Gaussian is N(m, I), continuous
-ones first, integers last, fixed variables left out.
+ones first, then integers, fixed variables left out. Categories come last: their coordinate is the number of a
+value, and no Gaussian moves along it. How their values are numbered is drawn at random for each search
+(`shuffle`), so nothing can depend on the order in which somebody has written them down.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +51,10 @@ class Encoding:
         variables = space.variables
         axes = {i: v.axis(means[i], sigmas[i]) for i, v in enumerate(variables) if not v.fixed}
         self._continuous = [i for i in axes if not variables[i].discrete]
-        self._discrete = [i for i in axes if variables[i].discrete]
+        self._categories = [i for i in axes if not variables[i].ordered]
+        self._discrete = [i for i in axes if variables[i].discrete and variables[i].ordered]
+        self._discrete += self._categories
+        self.n_categories = len(self._categories)
         self._continuous_columns = _columns(self._continuous)
         self._discrete_columns = _columns(self._discrete)
         self._order = self._continuous + self._discrete
@@ -81,6 +86,42 @@ class Encoding:
         )
         self.lattice = Lattice(scaled)
         self._values = Lattice(grids)  # in the user's units
+        # of each category: the place among its choices of each value, and the other way round
+        self.orders = [np.arange(self.lattice.last[j] + 1) for j in self._category_columns]
+        self._numbered = self.orders
+
+    @property
+    def _category_columns(self) -> range:
+        """Which of the discrete coordinates are categories: the last ones."""
+        return range(self.lattice.size - self.n_categories, self.lattice.size)
+
+    def shuffle(self, rng: np.random.Generator) -> None:
+        """Number the values of categories at random; without categories nothing is drawn."""
+        self.reorder([rng.permutation(order) for order in self.orders])
+
+    def reorder(self, orders: Sequence[FloatArray]) -> None:
+        """Number the values of categories like this: for each category the place of each value."""
+        if len(orders) != self.n_categories or not all(
+            np.array_equal(np.sort(order), np.arange(len(own)))
+            for order, own in zip(orders, self.orders, strict=True)
+        ):
+            raise ValueError("orders must hold the places of all choices of each category, once each")
+        self.orders = [np.asarray(order, dtype=np.float64) for order in orders]
+        self._numbered = [np.argsort(order).astype(np.float64) for order in orders]
+
+    def _user_values(self, plateaus: FloatArray) -> FloatArray:
+        """The discrete variables in the user's units, from plateaus."""
+        values = self._values.value(plateaus)
+        for j, order in zip(self._category_columns, self.orders, strict=True):
+            values[..., j] = order[plateaus[..., j].astype(np.intp)]
+        return values
+
+    def _user_plateaus(self, values: FloatArray) -> FloatArray:
+        """The other way round."""
+        plateaus = self._values.plateau(values)
+        for j, numbered in zip(self._category_columns, self._numbered, strict=True):
+            plateaus[..., j] = numbered[plateaus[..., j].astype(np.intp)]
+        return plateaus
 
     def decode(self, x: FloatArray, plateaus: FloatArray) -> Points:
         """The user's points, from internal coordinates and the plateaus of their integer ones."""
@@ -91,7 +132,7 @@ class Encoding:
         """The same points as numbers alone, one row each."""
         numbers = np.empty((len(x), len(self.space.variables)))
         numbers[:, self._continuous_columns] = self._continuous_values(x)
-        numbers[:, self._discrete_columns] = self._values.value(plateaus)
+        numbers[:, self._discrete_columns] = self._user_values(plateaus)
         if self._fixed:
             numbers[:, self._fixed] = self._template[self._fixed]
         return numbers
@@ -109,7 +150,10 @@ class Encoding:
         variables = self.space.variables
         x = np.array([variables[i].to_internal(float(numbers[i])) for i in self._order])
         x[: self.n_continuous] = self._fold.inverse(x[: self.n_continuous])
-        return np.asarray(x / self._scale)
+        x /= self._scale
+        if self.n_categories:
+            x[-self.n_categories :] = self._user_plateaus(numbers[self._discrete])[-self.n_categories :]
+        return x
 
     def numbers_of(self, params: Params) -> FloatArray:
         """One point in the user's order and units, from what the objective gets."""
@@ -137,10 +181,10 @@ class Encoding:
         return numbers
 
     def located(self, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Internal coordinates of one point, NaN for its integers, and their plateaus."""
+        """Internal coordinates of one point, NaN for what is discrete, and its plateaus."""
         x = self.encode(numbers)
         x[self.n_continuous :] = np.nan
-        return x, self._values.plateau(numbers[self._discrete])
+        return x, self._user_plateaus(numbers[self._discrete])
 
     def corrected(
         self, numbers: FloatArray, x: FloatArray, plateaus: FloatArray
@@ -158,11 +202,11 @@ class Encoding:
 
     def plateaus(self, numbers: FloatArray) -> FloatArray:
         """The plateaus of the integers of points, one row each, given in the user's order and units."""
-        return self._values.plateau(numbers[:, self._discrete])
+        return self._user_plateaus(numbers[:, self._discrete])
 
     def params_of(self, numbers: FloatArray) -> Params:
         """A point as the objective gets it, from its numbers in the user's order and units."""
-        plateaus = self._values.plateau(numbers[None, self._discrete])
+        plateaus = self._user_plateaus(numbers[None, self._discrete])
         return self._as_params(numbers[None, :], plateaus)[0]
 
     def unrounded(self, x: FloatArray) -> FloatArray:
@@ -172,6 +216,9 @@ class Encoding:
         log_integers = self.n_continuous + logs
         u[log_integers] = np.exp(u[log_integers])
         u[: self.n_continuous] = self._continuous_values(x[None, :])[0]
+        if self.n_categories:
+            own = self.lattice.plateau(x[self.n_continuous :])
+            u[-self.n_categories :] = self._user_values(own)[-self.n_categories :]
         return self._in_user_order(u)
 
     def spreads(self, sd: FloatArray) -> FloatArray:
@@ -234,9 +281,10 @@ def _per_variable(space: Space, what: str, given: PerVariable) -> list[float | N
             f"{what} must be a number or one number for each of the {n} variables, "
             f"got shape {np.shape(given)}"
         )
+    for_all = isinstance(given, int | float | np.number)  # one number is not meant for categories
     checked: list[float | None] = []
     for i, (variable, value) in enumerate(zip(space.variables, numbers, strict=True)):
         check = variable.check_init if what == "mean" else variable.check_scale
-        skip = value is None or variable.fixed
+        skip = value is None or variable.fixed or (for_all and not variable.ordered)
         checked.append(None if skip else check(value, f"{what} of {space.label(i)}"))
     return checked

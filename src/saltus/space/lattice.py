@@ -59,6 +59,7 @@ class Lattice:
     def __init__(self, grids: Sequence[ArrayLike | tuple[float, float, int]]) -> None:
         """Each grid is a sorted array of at least two values, or `(first, step, count)`."""
         self.size = len(grids)
+        self._grids = grids
         first, step, last, high = (np.ones(self.size) for _ in range(4))
         uneven: list[int] = []
         tables: list[FloatArray] = []
@@ -85,6 +86,10 @@ class Lattice:
         self._uneven = np.array(uneven, dtype=np.intp)
         self._values = _Tables.of(tables)
         self._thresholds = _Tables.of([(v[:-1] + v[1:]) / 2 for v in tables])
+
+    def first(self, count: int) -> Lattice:
+        """The lattice of the first coordinates alone; itself if these are all."""
+        return self if count == self.size else Lattice(self._grids[:count])
 
     def plateau(self, x: FloatArray) -> FloatArray:
         """Number of the plateau each coordinate of x lies on (whole numbers, as floats)."""

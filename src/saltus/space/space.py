@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
+from .categorical import Categorical
 from .variables import Bool, Float, Int, Ordinal, Variable
 
-_KINDS: dict[str, type[Variable]] = {kind.__name__: kind for kind in (Float, Int, Ordinal, Bool)}
+_KINDS: dict[str, type[Variable]] = {kind.__name__: kind for kind in (Float, Int, Ordinal, Bool, Categorical)}
 
 
 class Space:
@@ -48,8 +49,13 @@ class Space:
                 raise TypeError(f"Space: names must be strings, got {label!r}")
             if not isinstance(variable, Variable):
                 raise TypeError(
-                    f"Space: {label!r} must be Float, Int, Ordinal or Bool, got {variable!r}; "
+                    f"Space: {label!r} must be Float, Int, Ordinal, Bool or Categorical, got {variable!r}; "
                     "a range is written Float(low, high) or Int(low, high)"
+                )
+            if self.names is None and not variable.ordered:
+                raise TypeError(
+                    f"Space: variable {label} is a Categorical, which needs a name: write Space({{...}}); "
+                    "without names the objective gets an array of numbers"
                 )
         self.variables: tuple[Variable, ...] = tuple(given)
         self.dimension = sum(not v.fixed for v in given)  # how many can vary
@@ -75,14 +81,19 @@ class Space:
     def to_plain(self) -> dict[str, Any]:
         """The space as JSON-able data; values of Ordinal become plain ints and floats.
 
+        A TypeError if a choice of a Categorical is no plain value.
+
         >>> Space({"on": Bool()}).to_plain()
         {'names': ['on'], 'variables': [{'kind': 'Bool', 'init': None, 'scale': None}]}
         """
         rows = []
         for variable in self.variables:
-            row = dataclasses.asdict(variable)  # type: ignore[call-overload]  # each kind is one
+            fields = dataclasses.fields(variable)  # type: ignore[arg-type]  # each kind has some
+            row = {field.name: getattr(variable, field.name) for field in fields}
             if isinstance(variable, Ordinal):
                 row["values"] = [int(v) if isinstance(v, Integral) else float(v) for v in variable.values]
+            elif isinstance(variable, Categorical):
+                row["choices"] = variable.plain()
             rows.append({"kind": type(variable).__name__, **row})
         return {"names": None if self.names is None else list(self.names), "variables": rows}
 
@@ -109,6 +120,15 @@ class Space:
         (('lr',), ('x0', 'x1'))
         """
         return tuple(f"x{i}" for i in range(len(self))) if self.names is None else self.names
+
+    def numbers(self, params: Any) -> list[float]:
+        """A point that the objective got, as a number for each variable.
+
+        >>> Space({"on": Bool(), "kind": Categorical(["a", "b"])}).numbers({"on": True, "kind": "b"})
+        [1.0, 1.0]
+        """
+        values = params if self.names is None else [params[name] for name in self.names]
+        return [variable.number(value) for variable, value in zip(self.variables, values, strict=True)]
 
     def count_points(self) -> float:
         """How many different points there are.

@@ -3,7 +3,7 @@
 Coordinates are in the order of a strategy, continuous ones first. A continuous variable goes from one bound
 to the other, by its logarithm if it is that kind; without a bound, 0 or 1 is where a usual range would end,
 and the cube is open there. A discrete one has its values in the middle of equal cells; by logarithms where
-those are its coordinate.
+those are its coordinate. Categories come last, and look alike: who computes distances has to know them.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ class UnitCube:
     Attributes:
         low, high: where each coordinate ends; `FARTHEST` away without a bound.
         lattice: the plateaus of the discrete coordinates.
+        n_categories: how many of these, the last ones, have no order, ...
+        sizes: ... and how many values each of them has.
         order: which of the user's variables each coordinate is.
     """
 
@@ -38,7 +40,9 @@ class UnitCube:
         variables = encoding.space.variables
         free = [i for i, v in enumerate(variables) if not v.fixed]
         self._continuous = [i for i in free if not variables[i].discrete]
-        self._discrete = [i for i in free if variables[i].discrete]
+        self._discrete = [i for i in free if variables[i].discrete and variables[i].ordered]
+        self._discrete += [i for i in free if not variables[i].ordered]
+        self.n_categories = encoding.n_categories
         self.order = self._continuous + self._discrete
         self.N, self.n_continuous = len(free), len(self._continuous)
         floats = [variables[i] for i in self._continuous]
@@ -52,6 +56,8 @@ class UnitCube:
         self.low, self.high = (np.full(self.N, end) for end in (0.0, 1.0))
         self.low[: self.n_continuous], self.high[: self.n_continuous] = np.clip(ends.T, -FARTHEST, FARTHEST)
         self.lattice = Lattice([_cells(variables[i]) for i in self._discrete])
+        n = self.lattice.size - self.n_categories
+        self.sizes = tuple(int(last) + 1 for last in self.lattice.last[n:])
 
     def of_numbers(self, numbers: FloatArray) -> FloatArray:
         """Points, one row each, from numbers in the user's order and units."""

@@ -1,4 +1,4 @@
-"""The kinds of variables: Float, Int, Ordinal and Bool.
+"""The kinds of variables with an order: Float, Int, Ordinal and Bool.
 
 Each knows its internal coordinate: the value itself, or its logarithm. `init` (where the search starts) and
 `scale` (its first standard deviation) are in the user's units.
@@ -70,9 +70,10 @@ class Axis(NamedTuple):
 
 
 class Variable(ABC):
-    """What Space asks of a variable. Use Float, Int, Ordinal or Bool."""
+    """What Space asks of a variable. Use Float, Int, Ordinal, Bool or Categorical."""
 
     discrete: ClassVar[bool]
+    ordered: ClassVar[bool] = True  # whether neighbouring values are alike
     log: bool = False
     init: float | None
     scale: float | None
@@ -93,6 +94,10 @@ class Variable(ABC):
     def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
         """Values as the objective gets them, from numbers in the user's units and their plateaus."""
         return list(column.tolist())
+
+    def number(self, value: Any) -> float:
+        """A value that the objective got, as a number in the user's units."""
+        return float(value)
 
     def to_internal(self, value: float) -> float:
         """The internal coordinate of a value."""

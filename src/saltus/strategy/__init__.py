@@ -27,7 +27,7 @@ from .._typing import FloatArray
 from ..space.lattice import Lattice
 from . import cmaes, crfmnes, dxnesic, scaled
 from .core import C, Core, GaussianState, P, S
-from .gaussian import Embed, Gaussian, MovingGaussian
+from .gaussian import Embed, Gaussian, MovingGaussian, no_gaussian, with_categories
 from .integers import Integers, Treatment
 from .late import embed_cmaes, embed_crfmnes, embed_dxnesic, embed_scaled
 from .leap import Leap
@@ -46,7 +46,7 @@ __all__ = [
     "scaled",
 ]
 __all__ += ["Gaussian", "GaussianState", "Integers", "Leap", "MovingGaussian", "Ranking", "Round"]
-__all__ += ["integers_of", "no_integers", "rank"]
+__all__ += ["integers_of", "no_gaussian", "no_integers", "rank", "with_categories"]
 
 
 def default_population(N: int) -> int:
@@ -60,10 +60,16 @@ def default_population(N: int) -> int:
 
 
 def integers_of(
-    lattice: Lattice, n_continuous: int, population: int, margin: float | None, treatment: Treatment
+    lattice: Lattice,
+    n_continuous: int,
+    population: int,
+    margin: float | None,
+    treatment: Treatment,
+    n_categories: int = 0,
 ) -> Integers:
     """The integers of a run; without a margin alpha is the paper's 1 / (N population)."""
-    alpha = 1 / ((n_continuous + lattice.size) * population) if margin is None else margin
+    N = n_continuous + lattice.size + n_categories
+    alpha = 1 / (N * population) if margin is None else margin
     return Integers(n_continuous, lattice, alpha, treatment)
 
 
@@ -87,9 +93,11 @@ class Strategy(Generic[C, S, P]):
 
     def gaussian(
         self, integers: Integers, m: FloatArray, population: int, *, exact: bool = False
-    ) -> Gaussian[C, S, P]:
+    ) -> MovingGaussian:
         """The Gaussian N(m, I) of this strategy, before its first generation."""
         core, N = self.core, len(m)
+        if not N:
+            return no_gaussian(integers, population)
         return Gaussian(
             core,
             self.embed,

@@ -25,7 +25,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 from .._typing import Params
 from .._version import __version__
 from ..order import Failure
-from ..space import Space
+from ..space import Categorical, Space
 from .connection import connected, explained
 from .errors import RecordError
 from .trial import Head, Session, Snapshot, Trial
@@ -69,7 +69,9 @@ class Database:
             with explained(self.path):
                 self._check_header()
             self.head = self._head()
-            ranges = (variable.range() for variable in self.head.space.variables)
+            variables = self.head.space.variables
+            self._categories = [(i, v) for i, v in enumerate(variables) if isinstance(v, Categorical)]
+            ranges = (variable.range() for variable in variables)
             self._low, self._high = zip(
                 *((max(a, -_LARGEST), min(b, _LARGEST)) for a, b in ranges), strict=True
             )
@@ -315,9 +317,13 @@ class Database:
         space = self.head.space
         named = isinstance(params, dict) and space.names is not None and tuple(params) == space.names
         listed = isinstance(params, list) and space.names is None and len(params) == len(space)
-        values = [*params.values()] if isinstance(params, dict) else params
-        if not (named or listed) or not {*map(type, values)} <= {int, float, bool}:
-            raise ValueError("params must be a number for each variable")
+        if not (named or listed):
+            raise ValueError("params must be a number or a choice for each variable")
+        values = [*params.values()] if isinstance(params, dict) else [*params]
+        for column, categorical in self._categories:
+            values[column] = categorical.number(values[column])
+        if not {*map(type, values)} <= {int, float, bool}:
+            raise ValueError("params must be a number or a choice for each variable")
         if not (all(map(operator.le, self._low, values)) and all(map(operator.le, values, self._high))):
             raise ValueError("params must lie within the ranges of their variables")
 

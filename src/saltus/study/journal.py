@@ -26,6 +26,7 @@ from ..order import Outcome
 from ..result import Candidate
 from ..search.memory import Memory
 from ..search.stopping import Stop
+from ..space import Space
 from .database import Database
 from .errors import RecordError
 from .summary import sign_of
@@ -298,13 +299,13 @@ def run_of(trial: Trial) -> Run:
     return Run(Outcome(value, trial.constraints or {}, trial.failure), error)
 
 
-def remember(memory: Memory, trials: Iterable[Trial], direction: str) -> None:
+def remember(memory: Memory, trials: Iterable[Trial], space: Space, direction: str) -> None:
     """Fill the memory of a search with trials that it was told of."""
     factor = sign_of(direction)
     rows = [(t.id, t.params, run_of(t).result) for t in trials]
     if rows:
         ids, points, outcomes = zip(*rows, strict=True)
-        x = [list(p.values()) if isinstance(p, dict) else p for p in points]
+        x = [space.numbers(point) for point in points]
         values = [factor * o.value for o in outcomes]
         detailed = (i for i, o in enumerate(outcomes) if o.constraints or o.failure is not None)
         details = {i: replace(outcomes[i], value=values[i]) for i in detailed}
@@ -316,12 +317,14 @@ def as_plain(params: Params) -> Params:
     """Params as they come back from JSON."""
     if isinstance(params, np.ndarray):
         return params.tolist()
-    return {name: _plain_number(v) for name, v in params.items()}
+    return {name: _plain_value(v) for name, v in params.items()}
 
 
-def _plain_number(value: Any) -> bool | int | float:
-    if isinstance(value, bool | int | float):
-        return value
+def _plain_value(value: Any) -> str | bool | int | float | None:
+    if value is None or isinstance(value, str | bool | int | float):
+        return value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, np.bool_):
+        return bool(value)
     return int(value) if isinstance(value, Integral) else float(value)
 
 

@@ -5,10 +5,11 @@ it is not written with every batch. What was asked since is taken from the recor
 alone: another machine may round otherwise.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-
-import numpy as np
+from numbers import Real
+from typing import Any
 
 from .._typing import Params
 from ..optimizer import Optimizer
@@ -60,16 +61,23 @@ def _ask(optimizer: Optimizer, trials: Sequence[Trial]) -> None:
     if [candidate.id for candidate in candidates] != [trial.id for trial in trials]:
         raise DepartedError(f"generation {optimizer.generation} is smaller than on record")
     for candidate, trial in zip(candidates, trials, strict=True):
-        here, there = (_numbers(params) for params in (candidate.params, trial.params))
+        here, there = (_values(params) for params in (candidate.params, trial.params))
         if here == there:
             continue
-        if not np.allclose(here, there, rtol=ROUNDING, atol=ROUNDING**2):
+        if not all(map(_alike, here, there)):
             raise DepartedError(f"trial {trial.id} is elsewhere on record")
         optimizer.correct(trial.id, trial.params)
 
 
-def _numbers(params: Params) -> list[float]:
+def _values(params: Params) -> list[Any]:
     return [*(params.values() if isinstance(params, dict) else params)]
+
+
+def _alike(here: Any, there: Any) -> bool:
+    """Whether two values are the same, numbers up to rounding."""
+    if isinstance(here, Real) and isinstance(there, Real):
+        return math.isclose(here, there, rel_tol=ROUNDING, abs_tol=ROUNDING**2)
+    return bool(here == there)
 
 
 def told(trial: Trial, direction: str) -> Outcome:

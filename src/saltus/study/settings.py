@@ -12,12 +12,18 @@ from typing import Any
 from .._checks import check_attempts, check_limits, check_seed, did_you_mean, worker_count
 from ..execution.command import OWN_NAMES, Command
 from ..search.settings import DEFAULT_STRATEGY, STRATEGIES, mirrored
-from ..space import Space
+from ..space import Categorical, Space
 from ..space.variables import Bool, Float, Int, Ordinal, Variable
 from ..strategy import default_population
 from .errors import SettingsError, blaming
 
-TYPES: dict[str, type[Variable]] = {"float": Float, "int": Int, "ordinal": Ordinal, "bool": Bool}
+TYPES: dict[str, type[Variable]] = {
+    "float": Float,
+    "int": Int,
+    "ordinal": Ordinal,
+    "bool": Bool,
+    "categorical": Categorical,
+}
 KEEP = ("never", "failed", "always")
 _TYPES_OF_KEYS: dict[str, tuple[tuple[type, ...], str]] = {  # as annotated below; and in words
     "str": ((str,), "text in quotes"),
@@ -166,8 +172,13 @@ def _variable(name: str, given: Any) -> Variable:
         raise _error(f"{where}: log", "must be true or false", options["log"])
     if not isinstance(options.get("values", []), list):
         raise _error(f"{where}: values", "must be a list of increasing numbers", options["values"])
+    if not isinstance(options.get("choices", []), list):
+        raise _error(f"{where}: choices", "must be a list of different values", options["choices"])
     with blaming(f"{where}: ", (ValueError, TypeError, OverflowError)):
         variable = TYPES[kind](**options)
+        choices = variable.plain() if isinstance(variable, Categorical) else []
+        if any("\0" in choice for choice in choices if isinstance(choice, str)):
+            raise ValueError("a choice holds a null character, which no command can be given")
     if name in OWN_NAMES:
         raise SettingsError(f"{where}: this name means something else in commands; choose another")
     return variable

@@ -502,7 +502,7 @@ class Study:
         memory = Memory(len(self.space))
         with self._reading() as database, self._readable():
             encoding = anew.encoding(self.space, json.loads(database.state()[1]))
-            remember(memory, (t for t in database.trials() if t.evaluated), self.head.direction)
+            remember(memory, (t for t in database.trials() if t.evaluated), self.space, self.head.direction)
         return Learnt(encoding, memory, maximize=self.maximize)
 
     def remove_if_empty(self) -> bool:
@@ -557,7 +557,7 @@ class Study:
             # the state is without its memory: points are in the record already, those that are asked too
             optimizer = Optimizer.restore(state, self.space, lambda id: database.trial(id).params)
             told, later = _parted(trials, optimizer.generation)
-            remember(optimizer.memory, told, direction)
+            remember(optimizer.memory, told, self.space, direction)
             replay(optimizer, [*later, *trials], count, direction)
             return optimizer, []
 
