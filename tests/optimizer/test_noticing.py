@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saltus import Candidate, Float, Int, Optimizer, Outcome, Space
+from saltus import Candidate, Categorical, Float, Int, Optimizer, Outcome, Space
 from saltus.optimizer.noticing import Repeats
 from saltus.search import Memory, Noisy
+from saltus.space import Variable
 
 SPACE = Space({"x": Float(-5, 5), "y": Float(-5, 5)})
 MIXED = Space({"x": Float(-5, 5), "k": Int(0, 20)})
@@ -163,3 +164,21 @@ def test_an_asynchronous_search_learns_from_repeats_too() -> None:
     assert truth(found.params) < 2.0
     assert isinstance(optimizer._search, Noisy)
     assert optimizer._search.phase.reliability < 0.9
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("beside", [{}, {"x": Float(-5, 5), "k": Int(0, 9)}], ids=["alone", "mixed"])
+def test_categories_of_a_noisy_objective(beside: dict[str, Variable], asynchronous: bool) -> None:
+    """The right value is found in spite of noise, and a run goes on from its state."""
+    space = Space({"c": Categorical(["a", "b", "d"])} | beside)
+    noise = np.random.default_rng(3)
+    optimizer = Optimizer(space, seed=1, noisy=True, asynchronous=asynchronous)
+    while optimizer.evaluations < 200:
+        candidates = optimizer.ask()
+        values = [(c.params["c"] != "b") + 0.5 * noise.standard_normal() for c in candidates]
+        optimizer.tell(candidates, values)
+        if optimizer.evaluations < 30:
+            optimizer = Optimizer.restore(json.loads(json.dumps(optimizer.state())))
+    assert optimizer.recommended is not None
+    assert optimizer.recommended.params["c"] == "b"
+    assert abs(optimizer.recommended.value) < 4 * optimizer.recommended.error

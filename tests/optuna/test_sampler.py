@@ -533,7 +533,9 @@ class TestManyProcesses:
         optimizer.reopen()
         state = optimizer.state()
         del state["counts"]["_next_id"]  # trials of the present batch are not known to all
-        state["search"]["descent"]["phase"]["state"].pop("extras", None)  # nor what they are
+        search = state["search"]
+        phase = search["descent"]["phase"]["state"] if "descent" in search else search["run"]
+        phase.pop("extras", None)  # nor what they are
         return state
 
     def test_a_batch_is_seen_before_the_trials_that_it_is_made_of(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def test_what_was_not_asked_for_is_the_default() -> None:
 def test_settings_are_plain_data() -> None:
     settings = Settings.checked(5, "saltus", np.int64(12), np.float64(0.1), True, ["scan"], np.int64(3))
     assert settings == Settings("saltus", 12, 0.1, True, frozenset(["scan"]), 3)
-    assert [type(part) for part in settings] == [str, int, float, bool, frozenset, int]
+    assert [type(part) for part in settings] == [str, int, float, bool, frozenset, int, NoneType]
 
 
 def test_populations_are_even_where_candidates_come_in_pairs() -> None:
