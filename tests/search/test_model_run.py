@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saltus import Bool, Float, Int, Optimizer, Outcome, Space, Stop, _serialize, minimize
+from saltus import Bool, Categorical, Float, Int, Optimizer, Outcome, Space, Stop, _serialize, minimize
 from saltus._typing import FloatArray
 from saltus.problems import Problem, coil_spring, pressure_vessel
 from saltus.search.model_run import FIRST_SIDE, LARGEST_SIDE, ModelRun
@@ -333,3 +333,21 @@ def test_designs_take_few_evaluations(make: Callable[[], Problem]) -> None:
     seeds = (2, 0, 1, 3)  # the first that gets there is enough
     runs = (minimize(problem.fun, problem.space, seed=seed, budget=150, target=target) for seed in seeds)
     assert any(result.stop is Stop.TARGET for result in runs)
+
+
+def test_every_fourth_turn_is_for_the_value_of_a_category_that_was_tried_least() -> None:
+    """However good another value is."""
+    choices = ["good", "bad", "worse"]
+    space = Space({"x": Float(-5, 5), "y": Float(-5, 5), "c": Categorical(choices)})
+    optimizer = Optimizer(space, seed=1)
+    tried: list[str] = []
+    while optimizer.phase == "ModelRun":
+        candidates = optimizer.ask()
+        tried += [c.params["c"] for c in candidates]
+        values = [10.0 * choices.index(c.params["c"]) + abs(c.params["x"] - 1) for c in candidates]
+        optimizer.tell(candidates, values)
+    counts = [tried[6:].count(choice) for choice in choices]
+    assert len(tried) > 40
+    assert max(counts) == counts[0]
+    assert abs(counts[1] - counts[2]) <= 3
+    assert counts[1] + counts[2] >= (len(tried) - 6) // 5

@@ -130,6 +130,30 @@ class Criterion(Protocol):
         """Its gradient at points, one row each."""
 
 
+class WithValue(NamedTuple):
+    """Another criterion where one coordinate has a certain value, and nowhere else."""
+
+    plain: Criterion
+    column: int
+    value: float
+
+    def __call__(self, u: FloatArray, worst: FloatArray) -> FloatArray:
+        """The same, at points."""
+        return self.plain(u, worst)
+
+    def shut(self, u: FloatArray) -> Mask:
+        """Where it does not count: also with another value."""
+        return self.plain.shut(u) | (np.abs(u[:, self.column] - self.value) > SAME)
+
+    def pointless(self, u: FloatArray) -> Mask:
+        """Where no step in the continuous coordinates leads anywhere."""
+        return self.plain.pointless(u)
+
+    def slope(self, u: FloatArray) -> FloatArray:
+        """The same gradient."""
+        return self.plain.slope(u)
+
+
 class Restricted(NamedTuple):
     """The same under constraints: minus the logarithm of the chance that they hold is added.
 

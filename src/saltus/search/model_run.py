@@ -4,13 +4,13 @@ The first points are spread over the first Gaussian. Then each point is where me
 kappa in turns, in a region of the mixed lattice that grows with success and shrinks without. A point that is
 known is never proposed, nor are integers that have been tried often enough. In between, the continuous
 variables go to the bottom of a quadratic through the points with the same integers as the best, as long as
-that helps.
+that helps. Where there are categories, the value that was tried least has every fourth turn, anywhere.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,11 @@ from ..order import Key
 from .acquisition import (
     SAME,
     Acquisition,
+    Criterion,
     Region,
     Restricted,
     Seen,
+    WithValue,
     lowest,
     random_points,
     refined,
@@ -51,6 +53,19 @@ LIMITED_POINTS = 100  # and five for each variable, of models with constraints
 SMALLEST_LIMITED = 1e-3  # region with constraints
 TRIES = 2  # of the same integers, for each continuous variable: then others have to be tried
 MOST_PENDING = 64
+
+
+class Look(NamedTuple):
+    """Where a model is asked for the next point: around a centre; perhaps with one value of a category."""
+
+    centre: FloatArray
+    side: float
+    column: int | None = None
+    value: float = 0.0
+
+    def only(self, criterion: Criterion) -> Criterion:
+        """What is to be lowest, with that value alone."""
+        return criterion if self.column is None else WithValue(criterion, self.column, self.value)
 
 
 class ModelRun(Phase):
@@ -177,12 +192,16 @@ class ModelRun(Phase):
         seen = Seen(np.concatenate((surrogate.known()[0], under_way)))
         kappa = KAPPAS[turn % len(KAPPAS)]
         acquisition = Acquisition(model, kappa, seen, self._closed(best, under_way, kappa))
+        look = Look(best, self._side)
+        if self.domain.n_categories and kappa == max(KAPPAS):
+            look = self._rare(best, under_way, rng)
+            acquisition = acquisition._replace(closed=Seen(np.empty((0, self.domain.lattice.size))))
         if surrogate.limited:
-            return self._next_feasible(acquisition, best, under_way, most, turn, rng, extra=extra)
-        side = self._side
+            return self._next_feasible(acquisition, look, under_way, most, turn, rng, extra=extra)
+        side, criterion = look.side, look.only(acquisition)
         while True:
-            box = region(surrogate.cube, best, side, model.lengths)
-            found = lowest(acquisition, surrogate.cube, box, rng)
+            box = region(surrogate.cube, look.centre, side, model.lengths)
+            found = lowest(criterion, surrogate.cube, box, rng)
             if found is not None:
                 return found
             if side >= LARGEST_SIDE:  # nothing is new, or hardly anything
@@ -192,7 +211,7 @@ class ModelRun(Phase):
     def _next_feasible(
         self,
         acquisition: Acquisition,
-        best: FloatArray,
+        look: Look,
         under_way: FloatArray,
         most: int,
         turn: int,
@@ -202,12 +221,12 @@ class ModelRun(Phase):
     ) -> FloatArray:
         """The same under constraints."""
         surrogate = self.domain.model
-        limits = surrogate.limits_about(best, under_way, most, in_passing=extra)
+        limits = surrogate.limits_about(look.centre, under_way, most, in_passing=extra)
         criterion = Restricted(acquisition, limits, 0.0 if self.best.violation > 0 else 1.0)
-        side = self._side
+        side, lengths, rough = look.side, acquisition.model.lengths, not self.domain.lattice.size
         while True:
-            box = region(surrogate.cube, best, side, acquisition.model.lengths)
-            found = lowest(criterion, surrogate.cube, box, rng, rough=not self.domain.lattice.size)
+            box = region(surrogate.cube, look.centre, side, lengths)
+            found = lowest(look.only(criterion), surrogate.cube, box, rng, rough=rough)
             if found is not None:
                 break
             if side >= LARGEST_SIDE:
@@ -218,6 +237,27 @@ class ModelRun(Phase):
             if better not in acquisition.seen:
                 return better
         return found
+
+    def _rare(self, best: FloatArray, under_way: FloatArray, rng: np.random.Generator) -> Look:
+        """Anywhere, with the value of a category that was tried least, but not that of the best point.
+
+        A value that was seen in bad places alone looks bad itself, and what is near the best point with one
+        value says little about another: the model would leave it for ever.
+        """
+        surrogate, lattice = self.domain.model, self.domain.model.cube.lattice
+        known, merits = surrogate.known()
+        j = lattice.size - 1 - int(rng.integers(self.domain.n_categories))
+        column = self.domain.n_continuous + j
+        places = np.arange(int(lattice.last[j]) + 1)
+        values = lattice.value(np.where(np.arange(lattice.size) == j, places[:, None], 0.0))[:, j]
+        tried = np.concatenate((known, under_way))[:, column]
+        counts = (np.abs(tried - values[:, None]) < SAME).sum(axis=1)
+        others = np.flatnonzero(np.abs(values - best[column]) > SAME)
+        value = float(values[others[counts[others].argmin()]])
+        own = np.flatnonzero(np.abs(known[:, column] - value) < SAME)
+        centre = known[own[merits[own].argmin()]].copy() if len(own) else best.copy()
+        centre[column] = value
+        return Look(centre, LARGEST_SIDE, column, value)
 
     @property
     def _side(self) -> float:
