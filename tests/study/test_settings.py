@@ -38,6 +38,7 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
         [space]
         radius = { type = "float", low = 0.1, high = 10, log = true, init = 1, scale = 0.5 }
         free = { type = "float" }
+        share = { type = "float", low = 0, high = 1, step = 0.05 }
         shells = { type = "int", low = 1, high = 12 }
         "grid size" = { type = "ordinal", values = [1, 2.5, 4] }
         coated = { type = "bool", init = 1 }
@@ -48,10 +49,11 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
         keep = "failed"
         """,
     )
-    assert file.space.names == ("radius", "free", "shells", "grid size", "coated")
+    assert file.space.names == ("radius", "free", "share", "shells", "grid size", "coated")
     assert file.space.variables == (
         Float(0.1, 10, log=True, init=1, scale=0.5),
         Float(),
+        Float(0, 1, step=0.05),
         Int(1, 12),
         Ordinal([1, 2.5, 4]),
         Bool(init=1),

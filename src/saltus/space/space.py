@@ -83,6 +83,8 @@ class Space:
             row = dataclasses.asdict(variable)  # type: ignore[call-overload]  # each kind is one
             if isinstance(variable, Ordinal):
                 row["values"] = [int(v) if isinstance(v, Integral) else float(v) for v in variable.values]
+            if isinstance(variable, Float) and variable.step is None:
+                del row["step"]  # as states and records say it that are older than steps
             rows.append({"kind": type(variable).__name__, **row})
         return {"names": None if self.names is None else list(self.names), "variables": rows}
 
