@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from typing import Any, Literal, Never
@@ -19,7 +19,7 @@ from .execution.driver import Callback, Driver, Limits, ObjectiveError
 from .execution.evaluator import Evaluator
 from .execution.log import AnsweringLog, HistoryLog
 from .execution.progress import Progress
-from .execution.scipy_form import REPLACEMENTS, with_scipys
+from .execution.scipy_form import REPLACEMENTS, known_rules, with_scipys
 from .execution.vectorized import Vectorized
 from .optimizer import Optimizer
 from .result import History, Result
@@ -116,7 +116,8 @@ def minimize(
         x0: where to start, as `mean`.
         args: further arguments of `fun`, a tuple.
         constraints: of `scipy.optimize`: NonlinearConstraint, LinearConstraint or dicts, one or a list of
-            them, evaluated together with `fun`. An equality may be missed by 1e-6.
+            them, evaluated together with `fun`. An equality may be missed by 1e-6. With `bounds`, linear
+            inequalities are known: no point that breaks one is evaluated.
 
     The same seed and `batch` give the same result, whatever evaluates it (unless `asynchronous`).
     """
@@ -133,7 +134,8 @@ def minimize(
     if (space is None) == (bounds is None):
         raise TypeError("minimize takes a space, or bounds as for SciPy: exactly one of them")
     if space is None:
-        space = space_from_bounds(bounds, integrality)
+        where, constraints = known_rules(constraints)
+        space = space_from_bounds(bounds, integrality, where)
     elif integrality is not None:
         raise TypeError("integrality goes with bounds; a space says which variables are integers")
     if x0 is not None and mean is not None:
@@ -146,7 +148,7 @@ def minimize(
                 "a vectorized objective is called in this process, with a batch at a time: "
                 "leave out workers, executor and asynchronous"
             )
-        if constraints is not None:
+        if constraints:
             raise ValueError("a vectorized objective returns its constraints itself: (values, constraints)")
         if population is None and isinstance(batch, int):  # a smaller one would not fill a batch
             population = max(default_population(space.dimension), batch + batch % 2)
@@ -218,8 +220,8 @@ def default_budget(space: Space) -> int:
     return 1000 * space.dimension
 
 
-def space_from_bounds(bounds: Any, integrality: Any = None) -> Space:
-    """The space that SciPy's `bounds` and `integrality` describe.
+def space_from_bounds(bounds: Any, integrality: Any = None, where: Sequence[str] = ()) -> Space:
+    """The space that SciPy's `bounds` and `integrality` describe, with known constraints.
 
     >>> space_from_bounds([(0, 1), (0.5, 4)], [False, True]).variables[1]
     Int(low=1, high=4, log=False, init=None, scale=None)
@@ -245,4 +247,4 @@ def space_from_bounds(bounds: Any, integrality: Any = None) -> Space:
             raise ValueError(f"bounds of integer variable {i} hold no integer, got ({low}, {high})")
         else:
             variables.append(Int(math.ceil(low), math.floor(high)))
-    return Space(variables)
+    return Space(variables, where=where)

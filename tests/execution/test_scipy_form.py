@@ -10,7 +10,7 @@ import pytest
 from scipy import optimize
 
 from saltus import Float, Space, minimize
-from saltus.execution.scipy_form import TOLERANCE, rules_of
+from saltus.execution.scipy_form import TOLERANCE, known_rules, rules_of
 
 # what SciPy takes is more than its types say
 Bounds: Any = optimize.Bounds
@@ -105,7 +105,23 @@ def test_an_optimum_under_constraints() -> None:
     assert result.violation == 0
     assert result.x == pytest.approx([1.5, 0.5], abs=1e-3)
     assert result.fun == pytest.approx(2 * (1.5**2 + 2.5**2), rel=1e-3)
-    assert set(result.constraints) == {"constraint 0", "constraint 1 low", "constraint 1 high"}
+    assert set(result.constraints) == {"constraint 0 low", "constraint 0 high"}  # the other one is known
+
+
+def test_linear_inequalities_are_known() -> None:
+    given = [LinearConstraint([[1, 0, -2], [0, 1, 0]], [1, 3], [np.inf, 3]), NonlinearConstraint(total, 0, 1)]
+    rules, others = known_rules(given)
+    assert rules == ["1.0*x0 + -2.0*x2 >= 1.0"]
+    assert [type(other).__name__ for other in others] == ["LinearConstraint", "NonlinearConstraint"]
+    assert others[0].A.tolist() == [[0, 1, 0]]
+
+    def fun(x: Any) -> float:
+        assert x[0] + x[1] <= 2
+        return -total(x)
+
+    result = minimize(fun, bounds=[(0, 5)] * 2, constraints=LinearConstraint([1, 1], ub=2), budget=40, seed=1)
+    assert result.fun == pytest.approx(-2, abs=1e-6)
+    assert not result.constraints
 
 
 def test_the_objective_may_have_constraints_of_its_own() -> None:

@@ -126,7 +126,7 @@ def test_an_exception_is_one_of_all_its_points() -> None:
 
 
 @pytest.mark.parametrize(
-    "how", [{"workers": 2}, {"executor": 1}, {"asynchronous": True}, {"constraints": {}}]
+    "how", [{"workers": 2}, {"executor": 1}, {"asynchronous": True}, {"constraints": {"type": "eq"}}]
 )
 def test_what_does_not_go_with_it(how: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="a vectorized objective"):

@@ -34,6 +34,7 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
         timeout = 2
         retries = 1
         noisy = true
+        where = ["radius + 0.5*shells <= 9"]
 
         [space]
         radius = { type = "float", low = 0.1, high = 10, log = true, init = 1, scale = 0.5 }
@@ -58,6 +59,7 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
         Ordinal([1, 2.5, 4]),
         Bool(init=1),
     )
+    assert file.space.where.given == ("radius + 0.5*shells <= 9",)
     settings = file.study
     assert (settings.name, settings.budget, settings.target, settings.seed) == ("lens", 2000, 1, 7)
     assert (settings.workers, settings.retries, settings.timeout, settings.noisy) == (3, 1, 2, True)
@@ -121,7 +123,9 @@ def test_the_template_is_a_study_file(tmp_path: Path) -> None:
         (SPACE + "[objective]\npython='a:b'\ncommand=['x']\n", "got both"),
         (SPACE + "[objective]\npython='a.b'\n", "[objective] python must be 'module:function', got 'a.b'"),
         (SPACE + "[objective]\npython='os; import:b'\n", "must be 'module:function'"),
-        (SPACE + "[objective]\ncommand='sh -c x'\n", "must be a list of strings, the program first"),
+        ("[study]\nwhere='r <= 1'\n" + SPACE, "[study] where must be a list of strings, got 'r <= 1'"),
+        ("[study]\nwhere=['q <= 1']\n" + SPACE, "[study] where: 'q <= 1' has an unknown name, 'q'"),
+        (SPACE + "[objective]\ncommand='sh -c x'\n", "must be a list of strings, got"),
         (SPACE + "[objective]\ncommand=['sh', 3]\n", "must be a list of strings"),
         (SPACE + "[objective]\ncommand=[]\n", "must name a program"),
         (SPACE + "[objective]\ncommand=['sh', \"a\\u0000b\"]\n", "null character"),

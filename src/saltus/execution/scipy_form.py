@@ -88,6 +88,32 @@ class WithRules:
         return self.fun(params, *self.args)
 
 
+def known_rules(given: Any) -> tuple[list[str], list[Any]]:
+    """Linear inequalities of variables in a row as text for `Space(where=...)`, and the other constraints.
+
+    >>> from scipy.optimize import LinearConstraint
+    >>> known_rules(LinearConstraint([[1, 2], [0, 1]], [-np.inf, 3], [4, 3]))[0]
+    ['1.0*x0 + 2.0*x1 <= 4.0']
+    """
+    rules: list[str] = []
+    others: list[Any] = []
+    for each in _several(given):
+        if not (hasattr(each, "A") and hasattr(each, "lb") and hasattr(each, "ub")):
+            others.append(each)
+            continue
+        _rule("constraints", each)  # a clear error
+        A = np.atleast_2d(np.asarray(each.A, dtype=np.float64))
+        low, high = (np.broadcast_to(np.asarray(end, float), len(A)) for end in (each.lb, each.ub))
+        equal = low == high
+        for row, lb, ub in zip(A[~equal], low[~equal].tolist(), high[~equal].tolist(), strict=True):
+            terms = " + ".join(f"{factor!r}*x{i}" for i, factor in enumerate(row.tolist()) if factor)
+            rules += [f"{terms} >= {lb!r}"] if terms and math.isfinite(lb) else []
+            rules += [f"{terms} <= {ub!r}"] if terms and math.isfinite(ub) else []
+        if equal.any():
+            others.append(type(each)(A[equal], low[equal], high[equal]))
+    return rules, others
+
+
 def with_scipys(fun: Objective, args: Any, constraints: Any) -> Objective:
     """The objective with what SciPy calls args and constraints; itself if there are none."""
     more = args if isinstance(args, tuple) else (args,)
@@ -97,9 +123,12 @@ def with_scipys(fun: Objective, args: Any, constraints: Any) -> Objective:
 
 def rules_of(given: Any) -> tuple[Rule, ...]:
     """SciPy's constraints, one or several; a TypeError for what is none."""
+    return tuple(_rule(f"constraint {i}", each) for i, each in enumerate(_several(given)))
+
+
+def _several(given: Any) -> list[Any]:
     alone = isinstance(given, Mapping) or not isinstance(given, Sequence)
-    several = [] if given is None else [given] if alone else list(given)
-    return tuple(_rule(f"constraint {i}", each) for i, each in enumerate(several))
+    return [] if given is None else [given] if alone else list(given)
 
 
 def _rule(name: str, given: Any) -> Rule:

@@ -16,6 +16,7 @@ from .._typing import FloatArray, Mask
 from ..model import Fitted, Limits
 from ..model.together import together
 from ..space.unit import UnitCube
+from .known import Known
 
 CANDIDATES = 400  # random points
 CHANGED = 3  # coordinates: half of the points change about so many, the others ...
@@ -28,6 +29,8 @@ ALONG = (1.0, 0.5, 0.25, 0.1, 0.03)  # steps along the slope, relative to half t
 RANDOM_STEPS = 4  # ... and how many random ones
 FEW_VALUES = 4  # of an integer with so many values at most, all are tried
 SEQUENCE = 15  # steps under constraints, at most
+SHORTENED = 3  # times is the way of a point from the centre halved, until it is allowed ...
+MOST_MOVED = 100  # ... of so many points
 SAME = 1e-9  # nearer points are the same one
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.2, 5.0  # of a coordinate's side, relative to the others'
 
@@ -91,6 +94,7 @@ class Acquisition(NamedTuple):
     kappa: float
     seen: Seen
     closed: Seen  # integers, as rows of the unit cube, that have been tried enough
+    known: Known | None = None  # constraints
 
     def __call__(self, u: FloatArray, worst: FloatArray) -> FloatArray:
         """Mean - kappa sd at points; it may be infinite where it is not below the worst that matters."""
@@ -99,8 +103,12 @@ class Acquisition(NamedTuple):
         return self.model.bounds(u, self.kappa, worst)
 
     def shut(self, u: FloatArray) -> Mask:
-        """Where something is known or closed."""
-        return self.seen.which(u) | self.pointless(u)
+        """Where something is known, closed or not allowed."""
+        shut = self.seen.which(u) | self.pointless(u)
+        if self.known is not None:
+            free = np.flatnonzero(~shut)
+            shut[free] = ~self.known.allowed(u[free])
+        return shut
 
     def pointless(self, u: FloatArray) -> Mask:
         """Where the integers are closed, so that no step in the continuous coordinates leads anywhere."""
@@ -223,7 +231,12 @@ def refined(
 
 
 def lowest(
-    acquisition: Criterion, cube: UnitCube, box: Region, rng: np.random.Generator, rough: bool = False
+    acquisition: Criterion,
+    cube: UnitCube,
+    box: Region,
+    rng: np.random.Generator,
+    rough: bool = False,
+    known: Known | None = None,
 ) -> FloatArray | None:
     """The best point that is found, or None if all that was tried is known already.
 
@@ -232,8 +245,11 @@ def lowest(
         cube, box: where to look.
         rng: for the random points.
         rough: without a local search.
+        known: constraints; what is not allowed is moved towards the centre of the box.
     """
     candidates = random_points(cube, box, rng)
+    if known is not None:
+        candidates = known.towards(candidates, box.centre, SHORTENED, MOST_MOVED)
     values = _lowest_few(acquisition, candidates)
     first = np.argsort(values, kind="stable")[:STARTS]
     u, values = candidates[first], values[first]

@@ -118,6 +118,8 @@ class Valley(GaussianPhase):
         fractions = np.array(FRACTIONS[: domain.settings.batch])[:, None]
         points = np.tile(here, (len(fractions), 1))
         points[:, :n] += fractions * (found.x - here[:n])
+        if domain.known is not None:
+            points = domain.known.towards(points, here)
         self.shape = np.eye(n) if found.shape is None else found.shape
         return model.cube.points(points)[0], found.gain
 
