@@ -94,7 +94,6 @@ class Acquisition(NamedTuple):
     kappa: float
     seen: Seen
     closed: Seen  # integers, as rows of the unit cube, that have been tried enough
-    known: Known | None = None  # constraints
 
     def __call__(self, u: FloatArray, worst: FloatArray) -> FloatArray:
         """Mean - kappa sd at points; it may be infinite where it is not below the worst that matters."""
@@ -103,12 +102,8 @@ class Acquisition(NamedTuple):
         return self.model.bounds(u, self.kappa, worst)
 
     def shut(self, u: FloatArray) -> Mask:
-        """Where something is known, closed or not allowed."""
-        shut = self.seen.which(u) | self.pointless(u)
-        if self.known is not None:
-            free = np.flatnonzero(~shut)
-            shut[free] = ~self.known.allowed(u[free])
-        return shut
+        """Where something is known or closed."""
+        return self.seen.which(u) | self.pointless(u)
 
     def pointless(self, u: FloatArray) -> Mask:
         """Where the integers are closed, so that no step in the continuous coordinates leads anywhere."""
@@ -254,7 +249,7 @@ def lowest(
     first = np.argsort(values, kind="stable")[:STARTS]
     u, values = candidates[first], values[first]
     if not rough:
-        u, values = _improved(acquisition, cube, box, u, values, rng)
+        u, values = _improved(acquisition, cube, box, u, values, rng, known)
     best = int(values.argmin())
     return u[best] if np.isfinite(values[best]) else None
 
@@ -290,6 +285,7 @@ def _improved(
     u: FloatArray,
     values: FloatArray,
     rng: np.random.Generator,
+    known: Known | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Local searches from several points, side by side.
 
@@ -322,6 +318,8 @@ def _improved(
         found = np.full((len(u), count), np.inf)
         if new.any():
             found[new] = acquisition(tried[new], np.broadcast_to(values[:, None], new.shape)[new])
+        if known is not None and (lowers := found < values[:, None]).any():
+            found[lowers] = np.where(known.allowed(tried[lowers]), found[lowers], np.inf)
         best = found.argmin(axis=1)
         lower = found[rows, best] < values
         u = np.where(lower[:, None], tried[rows, best], u)

@@ -22,7 +22,7 @@ POOL = 64  # allowed points that are kept
 WALKERS, WALK = 16, 40  # and their steps through what is allowed, if points at random are not enough
 SHORTER = 0.5  # each try on the way from a point that is allowed to one that is not
 TRIES = 10
-BORDER = 40  # halvings, to the very border
+SECTIONS, PARTS = 8, 32  # on the way to the very border: 32 ** 8 is 1e12
 
 
 class Known:
@@ -108,14 +108,16 @@ class Known:
     def border(self, point: FloatArray, allowed: FloatArray) -> FloatArray:
         """The last point of the unit cube that is allowed, on the way from an allowed one to another one."""
         low, high, best = 0.0, 1.0, allowed
-        for _ in range(BORDER):
-            middle = (low + high) / 2
-            tried = self.cube.snapped(allowed + middle * (point - allowed))
-            if self.allowed(tried[None])[0]:
-                low, best = middle, tried
-            else:
-                high = middle
-        return best
+        for _ in range(SECTIONS):
+            shares = np.linspace(low, high, PARTS + 1)[1:]
+            tried = self.cube.snapped(allowed + shares[:, None] * (point - allowed))
+            out = int(np.append(self.allowed(tried), False).argmin())  # the first that is not
+            if out:
+                low, best = float(shares[out - 1]), tried[out - 1]
+            if out == PARTS:
+                break
+            high = float(shares[out])
+        return np.asarray(best)
 
     def home(self, memory: Memory) -> FloatArray:
         """The best allowed point of a memory, or the start, in the unit cube."""

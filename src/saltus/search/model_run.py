@@ -180,8 +180,7 @@ class ModelRun(Phase):
         model = surrogate.about(best, under_way, most, in_passing=extra)
         seen = Seen(np.concatenate((surrogate.known()[0], under_way)))
         kappa = KAPPAS[turn % len(KAPPAS)]
-        closed = self._closed(best, under_way, kappa)
-        acquisition = Acquisition(model, kappa, seen, closed, self.domain.known)
+        acquisition = Acquisition(model, kappa, seen, self._closed(best, under_way, kappa))
         if surrogate.limited:
             return self._next_feasible(acquisition, best, under_way, most, turn, rng, extra=extra)
         side = self._side
