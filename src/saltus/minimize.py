@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 import numpy as np
 
-from ._checks import wants_maximum, worker_count
+from ._checks import did_you_mean, wants_maximum, worker_count
 from ._typing import PerVariable
 from .execution.choose import evaluating
 from .execution.driver import Callback, Driver, Limits, ObjectiveError
-from .execution.evaluation import Objective
+from .execution.evaluator import Evaluator
 from .execution.log import AnsweringLog, HistoryLog
 from .execution.progress import Progress
+from .execution.scipy_form import REPLACEMENTS, known_rules, with_scipys
+from .execution.vectorized import Vectorized
 from .optimizer import Optimizer
 from .result import History, Result
 from .search.settings import DEFAULT_STRATEGY
 from .search.stopping import Stop
 from .space import Space
 from .space.variables import Float, Int, Variable
+from .strategy import default_population
 
 __all__ = ["ObjectiveError", "minimize", "space_from_bounds"]
 
 
 def minimize(
-    fun: Objective,
+    fun: Callable[..., Any],
     space: Space | None = None,
     *,
     budget: int | None = None,
@@ -53,8 +57,13 @@ def minimize(
     direction: Literal["minimize", "maximize"] | None = None,
     noisy: bool | None = None,
     on_error: Literal["raise", "infeasible"] = "raise",
+    vectorized: bool = False,
     bounds: Any = None,
     integrality: Any = None,
+    x0: PerVariable = None,
+    args: Any = (),
+    constraints: Any = None,
+    **others: Never,
 ) -> Result:
     """Find the variables of a space that make `fun` smallest.
 
@@ -97,13 +106,24 @@ def minimize(
             from memory, count nothing, and the search ends when nothing is new any more.
         on_error: what an exception in `fun` does: "raise" an ObjectiveError, or count the point as
             "infeasible" and go on.
+        vectorized: `fun` gets all points of a batch, as a list of dicts or an array with a row for each, and
+            gives an array of values, or a pair: values, and constraints as a dict of arrays by name or an
+            array with a row for each point. Say with `batch` how many points a call should have: the default
+            of `population` is then at least as many. Not with workers.
         bounds: a sequence of (low, high), or `scipy.optimize.Bounds`; None or infinite where there is
             no bound.
         integrality: True for each variable that is an integer.
+        x0: where to start, as `mean`.
+        args: further arguments of `fun`, a tuple.
+        constraints: of `scipy.optimize`: NonlinearConstraint, LinearConstraint or dicts, one or a list of
+            them, evaluated together with `fun`. An equality may be missed by 1e-6. With `bounds`, linear
+            inequalities are known: no point that breaks one is evaluated.
 
     The same seed and `batch` give the same result, whatever evaluates it (unless `asynchronous`).
     """
     since = time.monotonic()
+    if others:
+        raise TypeError(_unknown(next(iter(others))))
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
     if callback is not None and not callable(callback):
@@ -114,10 +134,25 @@ def minimize(
     if (space is None) == (bounds is None):
         raise TypeError("minimize takes a space, or bounds as for SciPy: exactly one of them")
     if space is None:
-        space = space_from_bounds(bounds, integrality)
+        where, constraints = known_rules(constraints)
+        space = space_from_bounds(bounds, integrality, where)
     elif integrality is not None:
         raise TypeError("integrality goes with bounds; a space says which variables are integers")
+    if x0 is not None and mean is not None:
+        raise TypeError("x0 is another name for mean: give one of them")
+    mean = x0 if mean is None else mean
     count = worker_count(workers)
+    if vectorized:
+        if count > 1 or executor is not None or asynchronous:
+            raise ValueError(
+                "a vectorized objective is called in this process, with a batch at a time: "
+                "leave out workers, executor and asynchronous"
+            )
+        if constraints:
+            raise ValueError("a vectorized objective returns its constraints itself: (values, constraints)")
+        if population is None and isinstance(batch, int):  # a smaller one would not fill a batch
+            population = max(default_population(space.dimension), batch + batch % 2)
+    objective = with_scipys(fun, args, constraints)
     if asynchronous and count > 1 and strategy == "cma-es-margin":
         raise ValueError(
             "cma-es-margin goes astray when results come late (docs/asynchronous.md): "
@@ -150,7 +185,10 @@ def minimize(
         bar = stack.enter_context(Progress(driver.budget)) if progress else None
         width = count if asynchronous else None
         alone = 1 if asynchronous and executor is not None else count  # the width is not for `evaluating`
-        evaluator = stack.enter_context(evaluating(fun, alone, executor))
+        if vectorized:
+            evaluator: Evaluator = Vectorized(objective)
+        else:
+            evaluator = stack.enter_context(evaluating(objective, alone, executor))
         stop = driver.run(evaluator, wants_stop, bar, width)
     return result(stop)
 
@@ -169,13 +207,21 @@ def stopping(callback: Callback | None, result: Callable[[None], Result]) -> Cal
     return wants_stop
 
 
+def _unknown(name: str) -> str:
+    """What to say of an argument that there is not; of SciPy's, what there is instead."""
+    if name in REPLACEMENTS:
+        return f"minimize has no argument {name!r}: {REPLACEMENTS[name]}"
+    known = inspect.signature(minimize).parameters
+    return f"minimize has no argument {name!r}{did_you_mean(name, list(known))}"
+
+
 def default_budget(space: Space) -> int:
     """Evaluations, if nobody says how many."""
     return 1000 * space.dimension
 
 
-def space_from_bounds(bounds: Any, integrality: Any = None) -> Space:
-    """The space that SciPy's `bounds` and `integrality` describe.
+def space_from_bounds(bounds: Any, integrality: Any = None, where: Sequence[str] = ()) -> Space:
+    """The space that SciPy's `bounds` and `integrality` describe, with known constraints.
 
     >>> space_from_bounds([(0, 1), (0.5, 4)], [False, True]).variables[1]
     Int(low=1, high=4, log=False, init=None, scale=None)
@@ -201,4 +247,4 @@ def space_from_bounds(bounds: Any, integrality: Any = None) -> Space:
             raise ValueError(f"bounds of integer variable {i} hold no integer, got ({low}, {high})")
         else:
             variables.append(Int(math.ceil(low), math.floor(high)))
-    return Space(variables)
+    return Space(variables, where=where)

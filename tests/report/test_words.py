@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from saltus.report.words import duration, lines, percent, text
+from saltus import Float
+from saltus.report.words import domain, duration, lines, percent, text
 
 
 def test_words() -> None:
@@ -15,3 +16,7 @@ def test_words() -> None:
     assert text("a\tb<\ud800>") == "a␉b&lt;\ufffd&gt;"
     assert lines("\x1b[1mone\x1b[0m\r\ntwo\rthree\x07") == "one\ntwo\nthree␇"
     assert lines("x" * 9000).startswith("…xxx")
+
+
+def test_a_step_is_said() -> None:
+    assert domain(Float(0, 1, step=0.05)) == "0 … 1 in steps of 0.05"

@@ -228,7 +228,7 @@ def test_failures_and_constraints() -> None:
 def test_maximize_is_in_the_direction_of_the_user() -> None:
     space = Space({"x": Float(0, 1), "y": Float(0, 1)})
     up, down = (
-        minimize(lambda p, s=s: s * (5 - (p["x"] - 0.3) ** 2), space, maximize=s > 0, budget=25, seed=1)  # type: ignore[misc]
+        minimize(lambda p, s=s: s * (5 - (p["x"] - 0.3) ** 2), space, maximize=s > 0, budget=25, seed=1)
         for s in (1.0, -1.0)
     )
     assert up.sensitivity == down.sensitivity

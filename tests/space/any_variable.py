@@ -23,5 +23,8 @@ variables = st.one_of(
         lambda v: Ordinal(sorted(v))
     ),
     st.just(Bool()),
+    st.tuples(st.floats(-1e3, 1e3), st.floats(1e-2, 1e2), st.integers(0, 50)).map(
+        lambda t: Float(t[0], t[0] + t[1] * t[2], step=t[1])
+    ),
     st.floats(-1e3, 1e3).map(lambda v: Float(init=v, scale=3.0)),
 )

@@ -22,6 +22,12 @@ from .any_variable import anything
         (lambda: Float(math.inf, None), "must be finite or None"),
         (lambda: Float(0, 1, init=2), r"init must lie in \[0, 1\], got 2"),
         (lambda: Float(0, 1, scale=0), "scale must be positive"),
+        (lambda: Float(0, 1, step=0), "step must be positive and finite, got 0"),
+        (lambda: Float(0, 1, step=anything("a")), "step must be a number"),
+        (lambda: Float(0, step=0.1), "step needs low and high, got low=0.0, high=None"),
+        (lambda: Float(1, 8, log=True, step=1), "give the values to Ordinal"),
+        (lambda: Float(1e9, 1e9 + 1, step=1e-4), "too small to tell values near 1e.09 apart"),
+        (lambda: Float(0, 1, step=1e-9), "at most 2,000,000 values, got 1,000,000,000; leave it out"),
         (lambda: Int(anything(0.5), 3), "must be a whole number, got 0.5"),
         (lambda: Int(3, 1), "low must not exceed high"),
         (lambda: Int(0, 10, log=True), "log=True needs low >= 1"),
@@ -103,3 +109,44 @@ def test_a_scale_beside_its_start_is_one_to_compute_with() -> None:
     for init, scale in ((1e-300, 1.0), (1e300, 1.0)):
         with pytest.raises(ValueError, match=f"times the start, {init:g}, got 1.0".replace("+", r"\+")):
             Optimizer(Space([Float(1e-305, 1e305, log=True, init=init, scale=scale)]))
+
+
+@pytest.mark.parametrize(
+    ("variable", "values"),
+    [
+        (Float(0, 0.5, step=0.1), [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]),
+        (Float(0.05, 0.2, step=0.05), [0.05, 0.1, 0.15, 0.2]),
+        (Float(0, 1, step=0.4), [0.0, 0.4, 0.8]),  # the last value is the upper bound
+        (Float(0, 1, step=2), [0.0]),
+        (Float(0.1, 0.1 + 0.2 + 0.2, step=0.2), [0.1, 0.3, 0.5]),
+        (Float(0.1, 0.1 + 7 * 0.1 - 1e-16, step=0.1), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]),
+    ],
+)
+def test_the_values_of_a_step_are_as_written(variable: Float, values: list[float]) -> None:
+    assert variable.grid().tolist() == values
+    assert variable.high == values[-1]
+    assert variable.fixed == (len(values) == 1)
+    assert Space([variable]).count_points() == (len(values) if len(values) > 1 else 1)
+
+
+def test_a_step_is_a_grid_for_the_search() -> None:
+    for space in (Space({"x": Float(0, 3, step=0.1)}), Space([Float(0, 3, step=0.1)])):
+        seen = set()
+        optimizer = Optimizer(space, seed=1)
+        for _ in range(30):
+            candidates = optimizer.ask()
+            values = [float(c.params["x"] if space.names else c.params[0]) for c in candidates]
+            seen |= set(values)
+            optimizer.tell(candidates, [(x - 1.23) ** 2 for x in values])
+        assert optimizer.best is not None
+        assert optimizer.best.x[0] == 1.2
+        assert seen <= {i / 10 for i in range(31)}
+        assert len(seen) > 5
+
+
+def test_a_step_is_saved_and_no_step_is_saved_as_before() -> None:
+    space = Space({"x": Float(0, 1, step=0.3), "y": Float(0, 1)})
+    plain = space.to_plain()
+    assert plain["variables"][0]["step"] == 0.3
+    assert "step" not in plain["variables"][1]
+    assert Space.from_plain(plain) == space

@@ -34,10 +34,12 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
         timeout = 2
         retries = 1
         noisy = true
+        where = ["radius + 0.5*shells <= 9"]
 
         [space]
         radius = { type = "float", low = 0.1, high = 10, log = true, init = 1, scale = 0.5 }
         free = { type = "float" }
+        share = { type = "float", low = 0, high = 1, step = 0.05 }
         shells = { type = "int", low = 1, high = 12 }
         "grid size" = { type = "ordinal", values = [1, 2.5, 4] }
         coated = { type = "bool", init = 1 }
@@ -48,14 +50,16 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
         keep = "failed"
         """,
     )
-    assert file.space.names == ("radius", "free", "shells", "grid size", "coated")
+    assert file.space.names == ("radius", "free", "share", "shells", "grid size", "coated")
     assert file.space.variables == (
         Float(0.1, 10, log=True, init=1, scale=0.5),
         Float(),
+        Float(0, 1, step=0.05),
         Int(1, 12),
         Ordinal([1, 2.5, 4]),
         Bool(init=1),
     )
+    assert file.space.where.given == ("radius + 0.5*shells <= 9",)
     settings = file.study
     assert (settings.name, settings.budget, settings.target, settings.seed) == ("lens", 2000, 1, 7)
     assert (settings.workers, settings.retries, settings.timeout, settings.noisy) == (3, 1, 2, True)
@@ -119,7 +123,9 @@ def test_the_template_is_a_study_file(tmp_path: Path) -> None:
         (SPACE + "[objective]\npython='a:b'\ncommand=['x']\n", "got both"),
         (SPACE + "[objective]\npython='a.b'\n", "[objective] python must be 'module:function', got 'a.b'"),
         (SPACE + "[objective]\npython='os; import:b'\n", "must be 'module:function'"),
-        (SPACE + "[objective]\ncommand='sh -c x'\n", "must be a list of strings, the program first"),
+        ("[study]\nwhere='r <= 1'\n" + SPACE, "[study] where must be a list of strings, got 'r <= 1'"),
+        ("[study]\nwhere=['q <= 1']\n" + SPACE, "[study] where: 'q <= 1' has an unknown name, 'q'"),
+        (SPACE + "[objective]\ncommand='sh -c x'\n", "must be a list of strings, got"),
         (SPACE + "[objective]\ncommand=['sh', 3]\n", "must be a list of strings"),
         (SPACE + "[objective]\ncommand=[]\n", "must name a program"),
         (SPACE + "[objective]\ncommand=['sh', \"a\\u0000b\"]\n", "null character"),

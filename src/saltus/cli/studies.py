@@ -94,12 +94,15 @@ def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
 def _check_fit(file: StudyFile, study: Study) -> None:
     """What makes the search must be as it was when it began; its limits and workers may change."""
     head, settings = study.head, file.study
+    now, then = file.space.where.plain(), study.space.where.plain()
+    if now != then:
+        raise _unfit(file, study, "[study] where", f"{then} then, {now} now")
     if file.space.to_plain() != study.space.to_plain():
         raise _unfit(file, study, "[space]", _difference(file, study))
     for key in _OF_THE_SEARCH:
-        now, then = getattr(settings, key), getattr(head, key)
-        if now is not None and now != then:
-            raise _unfit(file, study, f"[study] {key}", f"{then!r} then, {now!r} now")
+        wanted, had = getattr(settings, key), getattr(head, key)
+        if wanted is not None and wanted != had:
+            raise _unfit(file, study, f"[study] {key}", f"{had!r} then, {wanted!r} now")
 
 
 def _difference(file: StudyFile, study: Study) -> str:

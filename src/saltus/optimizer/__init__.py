@@ -100,6 +100,8 @@ class Optimizer(AskTell):
         self._next_id = max(self._next_id, id + 1)
         if outcome is not None:
             self._news.details[id] = outcome
+        if self._domain.known is not None:  # others may have evaluated what is not allowed
+            violation += self._domain.known.of_numbers(numbers)
         result = LateResult(id, *self._encoding.located(numbers), FOREIGN, value, violation)
         self._hear(result, self._search.phases, numbers)
         self._note([id], [value], [violation])
@@ -300,7 +302,10 @@ class Optimizer(AskTell):
         encoding, n = self._encoding, self._encoding.n_continuous
         x = np.array(self._search.centres())
         centres = encoding.numbers(x, encoding.lattice.plateau(x[:, n:]))
-        if not isinstance(self._search, Noisy):
+        rules = self._domain.known
+        if rules is not None:
+            centres = centres[[rules.of_numbers(centre) == 0.0 for centre in centres]]
+        if rules is not None or not isinstance(self._search, Noisy):
             centres = np.concatenate((centres, best.x[None]))
         return self.learnt().recommended(centres, best.x)
 

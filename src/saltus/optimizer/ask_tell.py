@@ -19,7 +19,7 @@ from .. import order
 from .._checks import checked_count
 from .._typing import FloatArray, PerVariable
 from ..result import Best, Candidate
-from ..search import Domain, Memory, Noisy, Results, Search, Settings, begun
+from ..search import Domain, Memory, Noisy, Results, Search, Settings, begun, confine
 from ..search.batch import MOST_SLOTS, Batch, LateResult, joined
 from ..search.settings import DEFAULT_STRATEGY, MANY_PHASES
 from ..space import Encoding, Space
@@ -207,7 +207,7 @@ class AskTell:
         if self.strategy in MANY_PHASES:
             m, sd = search.phase.where()
             sd = np.maximum(sd, NOTICED_SHARE * self._domain.span)
-            self._search = Noisy(self._domain, m, sd, search.restarts, search.phases)
+            self._search = confine(Noisy(self._domain, m, sd, search.restarts, search.phases))
 
     def _make_batch(self) -> Batch:
         search = self._search

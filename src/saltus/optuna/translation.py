@@ -13,6 +13,7 @@ from ..space.variables import Bool, Float, Int, Variable
 # beyond so many values an integer is as good as continuous
 _MOST_VALUES = 2**50
 _MOST_LOG_VALUES = 1_000_000
+_MOST_STEPS = 100_000  # of a Float, which lists its values
 
 
 class Column(NamedTuple):
@@ -76,6 +77,8 @@ def _column(distribution: BaseDistribution) -> Column:
         return Column(Int(int(low), int(high), log=True), int, _within(low, high))
     if distribution.step is not None and not distribution.log:
         count = round((high - low) / distribution.step)
+        if isinstance(distribution, FloatDistribution) and count < _MOST_STEPS:
+            return _steps(Float(low, high, step=distribution.step))
         if count < _MOST_VALUES:
             return _grid(distribution, count)
     variable = Float(low, high, log=distribution.log)
@@ -91,6 +94,14 @@ def _within(low: float, high: float) -> Callable[[Any], Any]:
         return value
 
     return inward
+
+
+def _steps(variable: Float) -> Column:
+    """A float with a step: Optuna allows for rounding, a space knows its very values."""
+    values = variable.grid()
+    low, high, step = values[0], values[-1], variable.step or 1.0
+    checked = _within(low, high)
+    return Column(variable, float, lambda value: float(values[round((checked(value) - low) / step)]))
 
 
 def _grid(distribution: FloatDistribution | IntDistribution, count: int) -> Column:

@@ -99,6 +99,8 @@ def domain(variable: Variable) -> str:
             return f"one of {listed}" + (f" and {more:,} more" if more > 0 else "")
         case Int():
             what = f"{variable.low} … {variable.high}"
+        case Float(low=float(low), high=float(high), step=float(step)):
+            what = f"{number(low)} … {number(high)} in steps of {number(step)}"
         case Float(low=None, high=None):
             what = "any number"
         case Float(high=None):

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._typing import FloatArray
+from .confined import Confined
 from .memory import Memory
 from .noisy_run import Noisy
 from .phase import Phase
@@ -23,7 +24,7 @@ from .single_run import Single
 from .stopping import Stop
 
 __all__ = ["STRATEGIES", "Domain", "Evaluated", "Memory", "Proposals", "Results", "Search", "Settings"]
-__all__ += ["SEARCHES", "Noisy", "Stop", "begun"]
+__all__ += ["SEARCHES", "Noisy", "Stop", "begun", "confine"]
 
 
 class Search(Protocol):
@@ -32,7 +33,9 @@ class Search(Protocol):
     `stop` is advice to restart.
     """
 
-    restarts: int
+    @property
+    def restarts(self) -> int:
+        """How many runs there were before this one."""
 
     @property
     def stop(self) -> Stop | None:
@@ -70,11 +73,20 @@ class Search(Protocol):
 
 
 # from a domain, whose settings name the strategy, and a mean: the search from N(m, I)
-SEARCHES: dict[str, Callable[[Domain, FloatArray], Search]] = dict.fromkeys(STRATEGIES, Single)
+SEARCHES: dict[str, Callable[[Domain, FloatArray], Saltus | Single | Noisy]] = dict.fromkeys(
+    STRATEGIES, Single
+)
 SEARCHES |= dict.fromkeys(MANY_PHASES, Saltus)
 
 
 def begun(domain: Domain, m: FloatArray) -> Search:
     """The search from N(m, I) that the settings of a domain ask for."""
     strategy, noisy = domain.settings.strategy, domain.settings.noisy
-    return Noisy(domain, m) if noisy and strategy in MANY_PHASES else SEARCHES[strategy](domain, m)
+    m = m if domain.known is None else domain.known.start
+    return confine(Noisy(domain, m) if noisy and strategy in MANY_PHASES else SEARCHES[strategy](domain, m))
+
+
+def confine(search: Saltus | Single | Noisy) -> Search:
+    """A search of which only allowed points are evaluated, if the domain has known constraints."""
+    known = search.domain.known
+    return search if known is None else Confined(search, search.domain, known)

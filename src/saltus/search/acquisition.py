@@ -16,6 +16,7 @@ from .._typing import FloatArray, Mask
 from ..model import Fitted, Limits
 from ..model.together import together
 from ..space.unit import UnitCube
+from .known import Known
 
 CANDIDATES = 400  # random points
 CHANGED = 3  # coordinates: half of the points change about so many, the others ...
@@ -28,6 +29,8 @@ ALONG = (1.0, 0.5, 0.25, 0.1, 0.03)  # steps along the slope, relative to half t
 RANDOM_STEPS = 4  # ... and how many random ones
 FEW_VALUES = 4  # of an integer with so many values at most, all are tried
 SEQUENCE = 15  # steps under constraints, at most
+SHORTENED = 3  # times is the way of a point from the centre halved, until it is allowed ...
+MOST_MOVED = 100  # ... of so many points
 SAME = 1e-9  # nearer points are the same one
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.2, 5.0  # of a coordinate's side, relative to the others'
 
@@ -250,7 +253,12 @@ def refined(
 
 
 def lowest(
-    acquisition: Criterion, cube: UnitCube, box: Region, rng: np.random.Generator, rough: bool = False
+    acquisition: Criterion,
+    cube: UnitCube,
+    box: Region,
+    rng: np.random.Generator,
+    rough: bool = False,
+    known: Known | None = None,
 ) -> FloatArray | None:
     """The best point that is found, or None if all that was tried is known already.
 
@@ -259,13 +267,16 @@ def lowest(
         cube, box: where to look.
         rng: for the random points.
         rough: without a local search.
+        known: constraints; what is not allowed is moved towards the centre of the box.
     """
     candidates = random_points(cube, box, rng)
+    if known is not None:
+        candidates = known.towards(candidates, box.centre, SHORTENED, MOST_MOVED)
     values = _lowest_few(acquisition, candidates)
     first = np.argsort(values, kind="stable")[:STARTS]
     u, values = candidates[first], values[first]
     if not rough:
-        u, values = _improved(acquisition, cube, box, u, values, rng)
+        u, values = _improved(acquisition, cube, box, u, values, rng, known)
     best = int(values.argmin())
     return u[best] if np.isfinite(values[best]) else None
 
@@ -301,6 +312,7 @@ def _improved(
     u: FloatArray,
     values: FloatArray,
     rng: np.random.Generator,
+    known: Known | None,
 ) -> tuple[FloatArray, FloatArray]:
     """Local searches from several points, side by side.
 
@@ -333,6 +345,8 @@ def _improved(
         found = np.full((len(u), count), np.inf)
         if new.any():
             found[new] = acquisition(tried[new], np.broadcast_to(values[:, None], new.shape)[new])
+        if known is not None and (lowers := found < values[:, None]).any():
+            found[lowers] = np.where(known.allowed(tried[lowers]), found[lowers], np.inf)
         best = found.argmin(axis=1)
         lower = found[rows, best] < values
         u = np.where(lower[:, None], tried[rows, best], u)

@@ -121,8 +121,8 @@ class Asking(Phase):
 
     def _count(self, model: Fitted, bounds: FloatArray, paid: int) -> int:
         """How many of the points with these lower bounds, sorted, are next, if so many were paid for."""
-        if self.everything:
-            return len(bounds)
+        if self.everything or self.domain.settings.batch >= len(self.values) > 1:
+            return len(bounds)  # what is asked at a time is no less than all of it
         if isinstance(self.inner, GaussianPhase):
             return max(1, math.ceil(MORE * paid) if paid else round(QUARTER * len(self.values)))
         least = float(model.warped(np.array([self.inner.best.value]))[0])

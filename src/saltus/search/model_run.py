@@ -138,7 +138,8 @@ class ModelRun(Phase):
         x = np.concatenate((self.m[None], np.clip(x, domain.low, domain.high)))
         u = cube.of_points(x, domain.lattice.plateau(x[:, domain.n_continuous :]))
         _, first = np.unique(np.round(u, 9), axis=0, return_index=True)
-        return cube.snapped(u[np.sort(first)])
+        u = cube.snapped(u[np.sort(first)])
+        return u if domain.known is None else domain.known.replaced(u)
 
     def _step(self, best: FloatArray) -> FloatArray:
         """A step by a quadratic, one row or none."""
@@ -149,13 +150,16 @@ class ModelRun(Phase):
         known, merits = surrogate.known()
         same = np.asarray((np.abs(known[:, n:] - best[n:]) < SAME).all(axis=1))
         cube = surrogate.cube
-        if surrogate.limited:
+        rules = self.domain.known
+        if surrogate.limited or (rules is not None and rules.linear):
             found = self._limited_step(known, best, same)
         else:
             found = step(known[same, :n], merits[same], cube.low[:n], cube.high[:n])
         if found is None:
             return none
         point = np.concatenate((found.x, best[n:]))
+        if rules is not None and not rules.allowed(point[None])[0]:
+            point = rules.border(point, best)
         if point in Seen(known) or (surrogate.failing and not self._likely(point)):
             return none
         self.promised = found.gain
@@ -168,16 +172,18 @@ class ModelRun(Phase):
 
     def _limited_step(self, known: FloatArray, best: FloatArray, same: Mask) -> Step | None:
         """A step under constraints."""
-        surrogate, n = self.domain.model, self.domain.n_continuous
+        surrogate, rules, n = self.domain.model, self.domain.known, self.domain.n_continuous
         if surrogate.nameless:
             return None
         values, g = surrogate.outcomes()
+        if rules is not None and rules.linear:
+            g = np.column_stack((g, rules.heights(known)))
         rows = np.flatnonzero(same & np.isfinite(values) & np.isfinite(g).all(axis=1))
         own = np.flatnonzero((np.abs(known[rows] - best) < SAME).all(axis=1))
         if not len(own):
             return None
         low, high = surrogate.cube.low[:n], surrogate.cube.high[:n]
-        if not surrogate.constrained:  # but something has failed
+        if not g.shape[1]:  # but something has failed
             return step(known[rows, :n], values[rows], low, high)
         return limited_step(known[rows, :n], values[rows], g[rows], int(own[0]), low, high)
 
@@ -201,7 +207,7 @@ class ModelRun(Phase):
         side, criterion = look.side, look.only(acquisition)
         while True:
             box = region(surrogate.cube, look.centre, side, model.lengths)
-            found = lowest(criterion, surrogate.cube, box, rng)
+            found = lowest(criterion, surrogate.cube, box, rng, known=self.domain.known)
             if found is not None:
                 return found
             if side >= LARGEST_SIDE:  # nothing is new, or hardly anything
@@ -224,9 +230,10 @@ class ModelRun(Phase):
         limits = surrogate.limits_about(look.centre, under_way, most, in_passing=extra)
         criterion = Restricted(acquisition, limits, 0.0 if self.best.violation > 0 else 1.0)
         side, lengths, rough = look.side, acquisition.model.lengths, not self.domain.lattice.size
+        rules = self.domain.known
         while True:
             box = region(surrogate.cube, look.centre, side, lengths)
-            found = lowest(look.only(criterion), surrogate.cube, box, rng, rough=rough)
+            found = lowest(look.only(criterion), surrogate.cube, box, rng, rough, rules)
             if found is not None:
                 break
             if side >= LARGEST_SIDE:
@@ -234,7 +241,7 @@ class ModelRun(Phase):
             side = min(2 * side, LARGEST_SIDE)
         if self.domain.n_continuous:
             better = refined(criterion, surrogate.cube, box, found, CAUTIONS[turn % len(CAUTIONS)])
-            if better not in acquisition.seen:
+            if better not in acquisition.seen and (rules is None or rules.allowed(better[None])[0]):
                 return better
         return found
 
@@ -283,6 +290,9 @@ class ModelRun(Phase):
         cube = self.domain.model.cube
         everywhere = box._replace(low=np.maximum(cube.low, 0.0), high=np.minimum(cube.high, 1.0))
         points = random_points(cube, everywhere, rng)
+        rules = self.domain.known
+        if rules is not None:
+            points = np.concatenate((points[rules.allowed(points)], rules.pool))
         new = points[~seen.which(points)]
         return np.asarray(new[0] if len(new) else points[0])
 

@@ -272,6 +272,7 @@ class Noisy:
         self.restarts += 1
         self.phases += 1
         m = self.domain.low + self.domain.span * rng.uniform(WITHIN, 1 - WITHIN, self.domain.N)
+        m = self.domain.anywhere(m, rng)
         self.phase = NoisyRun(self.domain, m, population=2 * self.phase.population)
 
     def state(self) -> dict[str, Any]:

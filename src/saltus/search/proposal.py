@@ -18,6 +18,7 @@ from ..space.encoding import Encoding
 from ..space.lattice import Lattice
 from ..space.unit import UnitCube
 from ..strategy.mirrored import Origins
+from .known import Known
 from .memory import Memory
 from .settings import DEFAULT_STRATEGY, Settings
 from .surrogate import Surrogate
@@ -163,6 +164,7 @@ class Domain:
     memory: Memory = field(default_factory=lambda: Memory(0), compare=False, repr=False)
     surrogate: Surrogate | None = field(default=None, compare=False, repr=False)
     n_categories: int = 0
+    known: Known | None = field(default=None, compare=False, repr=False)  # constraints
 
     @classmethod
     def of(cls, encoding: Encoding, settings: Settings, memory: Memory | None = None) -> Self:
@@ -175,7 +177,8 @@ class Domain:
         if settings.strategy == DEFAULT_STRATEGY:
             surrogate = Surrogate(UnitCube(encoding), memory, settings.without)
         shape = encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends
-        return cls(*shape, settings, memory, surrogate, encoding.n_categories)
+        known = Known(encoding) if encoding.space.where.given else None
+        return cls(*shape, settings, memory, surrogate, encoding.n_categories, known)
 
     @property
     def n_ordered(self) -> int:
@@ -196,6 +199,16 @@ class Domain:
     def is_category(self, j: int) -> bool:
         """Whether the j-th discrete coordinate is one."""
         return j >= self.lattice.size - self.n_categories
+
+    def anywhere(self, m: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """A first mean, which was drawn; if it is not allowed, another one that is."""
+        if self.known is None:
+            return m
+        n = self.n_continuous
+        if self.known.excess(m[None], self.lattice.plateau(m[None, n:]))[0] == 0.0:
+            return m
+        x, plateaus = self.known.cube.points(rng.choice(self.known.pool)[None])
+        return np.concatenate((x[0, :n], self.lattice.value(plateaus[0])))
 
     @property
     def model(self) -> Surrogate:

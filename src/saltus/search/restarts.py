@@ -209,7 +209,8 @@ class Saltus:
 
     def _anywhere(self, rng: np.random.Generator) -> FloatArray:
         """A first mean at random."""
-        return self.domain.low + self.domain.span * rng.uniform(WITHIN, 1 - WITHIN, self.domain.N)
+        m = self.domain.low + self.domain.span * rng.uniform(WITHIN, 1 - WITHIN, self.domain.N)
+        return self.domain.anywhere(m, rng)
 
     def _local(self, incumbent: Evaluated, rng: np.random.Generator) -> MixedRun | Valley:
         """A run from the incumbent with small steps, as long as it may get below it."""

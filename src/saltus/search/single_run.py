@@ -85,7 +85,7 @@ class Single:
     def restart(self, rng: np.random.Generator) -> None:
         """Begin another run, with twice the population, from anywhere in the ranges."""
         self.restarts += 1
-        m = rng.uniform(self.domain.low, self.domain.high)
+        m = self.domain.anywhere(rng.uniform(self.domain.low, self.domain.high), rng)
         self.phase = SingleRun(self.domain, m, 2 * self.population)
 
     def state(self) -> dict[str, Any]:

@@ -60,7 +60,8 @@ class Valley(GaussianPhase):
         With a goal it also ends when it has shrunk and is unlikely to get there.
         """
         self.domain, self.goal = domain, goal
-        self.population = default_population(domain.n_continuous) if population is None else population
+        usual = max(default_population(domain.n_continuous), domain.settings.batch)  # to fill a batch
+        self.population = usual if population is None else population
         self.start = start
         self.best = start
         self.gaussian = self._gaussian(covariance)
@@ -117,6 +118,8 @@ class Valley(GaussianPhase):
         fractions = np.array(FRACTIONS[: domain.settings.batch])[:, None]
         points = np.tile(here, (len(fractions), 1))
         points[:, :n] += fractions * (found.x - here[:n])
+        if domain.known is not None:
+            points = domain.known.towards(points, here)
         self.shape = np.eye(n) if found.shape is None else found.shape
         return model.cube.points(points)[0], found.gain
 

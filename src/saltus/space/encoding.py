@@ -126,7 +126,7 @@ class Encoding:
     def decode(self, x: FloatArray, plateaus: FloatArray) -> Points:
         """The user's points, from internal coordinates and the plateaus of their integer ones."""
         numbers = self.numbers(x, plateaus)
-        return Points(numbers, self._as_params(numbers, plateaus))
+        return Points(numbers, self.as_params(numbers, plateaus))
 
     def numbers(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
         """The same points as numbers alone, one row each."""
@@ -207,7 +207,7 @@ class Encoding:
     def params_of(self, numbers: FloatArray) -> Params:
         """A point as the objective gets it, from its numbers in the user's order and units."""
         plateaus = self._user_plateaus(numbers[None, self._discrete])
-        return self._as_params(numbers[None, :], plateaus)[0]
+        return self.as_params(numbers[None, :], plateaus)[0]
 
     def unrounded(self, x: FloatArray) -> FloatArray:
         """One internal point in the user's order and units, integers not rounded."""
@@ -230,7 +230,8 @@ class Encoding:
         numbers[self._order] = free
         return numbers
 
-    def _as_params(self, numbers: FloatArray, plateaus: FloatArray) -> list[Params]:
+    def as_params(self, numbers: FloatArray, plateaus: FloatArray) -> list[Params]:
+        """Points as the objective gets them, from numbers, one row each, and their plateaus."""
         if self.space.names is None:
             return list(numbers.copy())  # the objective may write into its array
         columns: list[list[Any]] = [[]] * len(self.space.variables)

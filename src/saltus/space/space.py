@@ -10,6 +10,7 @@ from typing import Any
 
 from .categorical import Categorical
 from .variables import Bool, Float, Int, Ordinal, Variable
+from .where import Rule, Where, is_function
 
 _KINDS: dict[str, type[Variable]] = {kind.__name__: kind for kind in (Float, Int, Ordinal, Bool, Categorical)}
 
@@ -26,11 +27,19 @@ class Space:
     1
     """
 
-    def __init__(self, variables: Mapping[str, Variable] | Sequence[Variable]) -> None:
+    def __init__(
+        self,
+        variables: Mapping[str, Variable] | Sequence[Variable],
+        *,
+        where: Rule | Sequence[Rule] | None = None,
+    ) -> None:
         """Take the variables.
 
         Args:
             variables: a dict of variables by name, or a sequence of variables: at least one.
+            where: known constraints, one or several: text such as "2*a + b <= 10" (without names the
+                variables are x0, x1 and so on), or functions that get a point and say whether it is allowed.
+                Points that break one are never evaluated (docs/where.md).
         """
         if isinstance(variables, Mapping):
             self.names: tuple[str, ...] | None = tuple(variables)
@@ -59,24 +68,27 @@ class Space:
                 )
         self.variables: tuple[Variable, ...] = tuple(given)
         self.dimension = sum(not v.fixed for v in given)  # how many can vary
+        self.where = Where(() if where is None else where, self.keys, self.variables)
 
     def __len__(self) -> int:
         """How many variables there are, fixed ones included."""
         return len(self.variables)
 
     def __eq__(self, other: object) -> bool:
-        """Equal names and variables in the same order."""
+        """Equal names and variables in the same order, and the same known constraints."""
         if not isinstance(other, Space):
             return NotImplemented
-        return (self.names, self.variables) == (other.names, other.variables)
+        mine, theirs = self.where.given, other.where.given
+        return (self.names, self.variables, mine) == (other.names, other.variables, theirs)
 
     __hash__ = None  # type: ignore[assignment]  # comparable by value, so not hashable by identity
 
     def __repr__(self) -> str:
         """As it is written."""
+        where = f", where={list(self.where.given)!r}" if self.where.given else ""
         if self.names is None:
-            return f"Space({list(self.variables)!r})"
-        return f"Space({dict(zip(self.names, self.variables, strict=True))!r})"
+            return f"Space({list(self.variables)!r}{where})"
+        return f"Space({dict(zip(self.names, self.variables, strict=True))!r}{where})"
 
     def to_plain(self) -> dict[str, Any]:
         """The space as JSON-able data; values of Ordinal become plain ints and floats.
@@ -94,8 +106,11 @@ class Space:
                 row["values"] = [int(v) if isinstance(v, Integral) else float(v) for v in variable.values]
             elif isinstance(variable, Categorical):
                 row["choices"] = variable.plain()
+            if isinstance(variable, Float) and variable.step is None:
+                del row["step"]  # as states and records say it that are older than steps
             rows.append({"kind": type(variable).__name__, **row})
-        return {"names": None if self.names is None else list(self.names), "variables": rows}
+        plain = {"names": None if self.names is None else list(self.names), "variables": rows}
+        return plain | ({"where": self.where.plain()} if self.where.given else {})
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Space:
@@ -108,9 +123,12 @@ class Space:
         variables = [
             _KINDS[row["kind"]](**{k: v for k, v in row.items() if k != "kind"}) for row in plain["variables"]
         ]
+        where = plain.get("where", ())
+        if any(map(is_function, where)):
+            raise ValueError("state: where has a function, which is not in it: give the space itself")
         if plain["names"] is None:
-            return cls(variables)
-        return cls(dict(zip(plain["names"], variables, strict=True)))
+            return cls(variables, where=where)
+        return cls(dict(zip(plain["names"], variables, strict=True)), where=where)
 
     @property
     def keys(self) -> tuple[str, ...]:

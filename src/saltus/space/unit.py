@@ -79,8 +79,8 @@ class UnitCube:
         u[..., n:] = self.lattice.value(self.lattice.plateau(u[..., n:]))
         return np.asarray(u)
 
-    def points(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Coordinates of a strategy, one row each, and the plateaus of the integer ones."""
+    def numbers(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Points as numbers in the user's order and units, one row each, and the plateaus of the integers."""
         u = np.clip(u, self.low, self.high)
         n = self.n_continuous
         plateaus = self.lattice.plateau(u[:, n:])
@@ -89,6 +89,11 @@ class UnitCube:
         values = np.clip(values, self._ranges[:, 0], self._ranges[:, 1])
         numbers = self._encoding.numbers(np.zeros((len(u), self.N)), plateaus)
         numbers[:, self._continuous] = values
+        return numbers, plateaus
+
+    def points(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coordinates of a strategy, one row each, and the plateaus of the integer ones."""
+        numbers, plateaus = self.numbers(u)
         x = np.array([self._encoding.encode(row) for row in numbers]).reshape(len(u), self.N)
         return x, plateaus
 

@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -23,6 +25,7 @@ from .._typing import FloatArray
 DEFAULT_SHARE = 0.15
 _LARGEST_INT = 2**50  # up to here internal coordinates tell neighbouring integers apart
 _LARGEST_TABLE = 2_000_000
+_ROUNDED = Decimal("1e-9")  # of a step, by which an upper bound may miss the last value
 # nearer values could not be told apart in internal coordinates
 _CLOSEST_VALUES = 1e-12
 # sizes and widths, so that their squares, their quotients and what a search makes of them are numbers, too
@@ -72,11 +75,15 @@ class Axis(NamedTuple):
 class Variable(ABC):
     """What Space asks of a variable. Use Float, Int, Ordinal, Bool or Categorical."""
 
-    discrete: ClassVar[bool]
     ordered: ClassVar[bool] = True  # whether neighbouring values are alike
     log: bool = False
     init: float | None
     scale: float | None
+
+    @property
+    @abstractmethod
+    def discrete(self) -> bool:
+        """Whether it has a grid."""
 
     @property
     @abstractmethod
@@ -203,9 +210,13 @@ class Float(Variable):
         log: search the logarithm, for sizes that range over decades; needs `low` above 0.
         init: where to start; default the middle of the range.
         scale: the first standard deviation, in the variable's own unit; default a share of the range.
+        step: only low, low + step, low + 2 step, ..., which are as written: 0.3, not 0.30000000000000004. It
+            needs both bounds; `high` becomes the last of these values, if it is none of them.
 
     >>> Float(1e-5, 1e-1, log=True)
-    Float(low=1e-05, high=0.1, log=True, init=None, scale=None)
+    Float(low=1e-05, high=0.1, log=True, init=None, scale=None, step=None)
+    >>> Float(0, 1, step=0.3).grid().tolist()
+    [0.0, 0.3, 0.6, 0.9]
     """
 
     low: float | None = None
@@ -213,7 +224,7 @@ class Float(Variable):
     log: bool = False
     init: float | None = None
     scale: float | None = None
-    discrete: ClassVar[bool] = False
+    step: float | None = None
 
     def __post_init__(self) -> None:
         """Bounds become floats, an infinite one None; what is wrong is an error that says so."""
@@ -223,7 +234,7 @@ class Float(Variable):
             object.__setattr__(self, name, None if math.isinf(number) else number)
             if number == -missing:
                 raise ValueError(f"Float: {name} must be finite or None, got {value!r}")
-        low, high = self.range()
+        low, high = self._bounds()
         if low > high:
             raise ValueError(f"Float: low must not exceed high, got low={low:g}, high={high:g}")
         if self.log and low <= 0:
@@ -232,8 +243,10 @@ class Float(Variable):
             for name, bound in (("low", low), ("high", high)):
                 if math.isfinite(bound):
                     _sized("Float", name, bound)
+        if self.step is not None:
+            self._check_step(self.step, low, high)
         first, last = self.internal_range()
-        if low < high and last - first < _SMALLEST:
+        if not self.fixed and last - first < _SMALLEST:
             raise ValueError(
                 f"Float: high must exceed low by {_SMALLEST:g} or more, got low={low!r}, high={high!r}; "
                 "use another unit, or equal bounds for a fixed value"
@@ -245,12 +258,61 @@ class Float(Variable):
         """Equal bounds fix a variable."""
         return self.low is not None and self.low == self.high
 
+    @property
+    def discrete(self) -> bool:
+        """Whether it has a step."""
+        return self.step is not None
+
     def range(self) -> tuple[float, float]:
-        """The bounds, infinite where there is none."""
+        """The bounds, infinite where there is none; with a step, the outer ends of the outermost plateaus."""
+        low, high = self._bounds()
+        half = 0.0 if self.step is None or self.fixed else self.step / 2
+        return low - half, high + half
+
+    def grid(self) -> FloatArray:
+        """The lattice of the values, if there is a step."""
+        if self.step is None:
+            raise TypeError("Float has no grid without a step")
+        return _stepped(*self._bounds(), self.step)
+
+    def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
+        """Plain floats; with a step, the values of the plateaus."""
+        return list((column if self.step is None else self.grid()[plateaus.astype(np.intp)]).tolist())
+
+    def _bounds(self) -> tuple[float, float]:
         return (
             -math.inf if self.low is None else self.low,
             math.inf if self.high is None else self.high,
         )
+
+    def _check_step(self, given: Any, low: float, high: float) -> None:
+        """The step becomes a float, and the upper bound the last value."""
+        step = _number("Float", "step", given)
+        if not 0 < step < math.inf:
+            raise ValueError(f"Float: step must be positive and finite, got {given!r}")
+        if not math.isfinite(high - low):
+            raise ValueError(f"Float: step needs low and high, got low={self.low!r}, high={self.high!r}")
+        if self.log:
+            raise ValueError("Float: step and log=True do not go together; give the values to Ordinal")
+        if not step > max(_CLOSEST_VALUES * max(abs(low), abs(high)), _SMALLEST):
+            raise ValueError(f"Float: step is too small to tell values near {high:g} apart, got {given!r}")
+        if (high - low) / step >= _LARGEST_TABLE:
+            raise ValueError(
+                f"Float: step makes at most {_LARGEST_TABLE:,} values, got {(high - low) / step:,.0f}; "
+                "leave it out"
+            )
+        object.__setattr__(self, "step", step)
+        object.__setattr__(self, "high", float(_stepped(low, high, step)[-1]))
+
+
+@lru_cache
+def _stepped(low: float, high: float, step: float) -> FloatArray:
+    """From low in equal steps as far as high, each with no more digits than low and step are written with."""
+    first, each, last = (Decimal(repr(number)) for number in (low, step, high))
+    count = int((last - first) / each + _ROUNDED) + 1
+    values = np.array([float(first + i * each) for i in range(count)])
+    values.setflags(write=False)
+    return values
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ _TYPES_OF_KEYS: dict[str, tuple[tuple[type, ...], str]] = {  # as annotated belo
     "int": ((int,), "a whole number"),
     "float": ((int, float), "a number"),
     "bool": ((bool,), "true or false"),
-    "tuple[str, ...]": ((list,), "a list of strings, the program first"),
+    "tuple[str, ...]": ((list,), "a list of strings"),
 }
 
 
@@ -51,6 +51,7 @@ class StudySettings:
     timeout: float | None = None
     retries: int = 0
     noisy: bool | None = None
+    where: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +79,7 @@ class StudyFile:
         with blaming(f"{path}: ", SettingsError):
             tables = _tables(path)
             study = _study(tables.get("study", {}))
-            space = _space(tables.get("space", {}))
+            space = _space(tables.get("space", {}), study.where)
             objective = _objective(tables["objective"], space) if "objective" in tables else None
             return cls(path, study, space, objective)
 
@@ -144,10 +145,12 @@ def _study(table: dict[str, Any]) -> StudySettings:
     return settings
 
 
-def _space(table: dict[str, Any]) -> Space:
+def _space(table: dict[str, Any], where: tuple[str, ...]) -> Space:
     if not table:
         raise SettingsError("[space] must name at least one variable, got none")
-    space = Space({name: _variable(name, given) for name, given in table.items()})
+    variables = {name: _variable(name, given) for name, given in table.items()}
+    with blaming("[study] "):
+        space = Space(variables, where=where)
     if not space.dimension:
         raise SettingsError("[space] has nothing to optimise: every variable has one value")
     return space

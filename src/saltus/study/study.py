@@ -115,6 +115,11 @@ class Study:
         if not (name is None or isinstance(name, str)):
             raise TypeError(f"name must be text or None, got {name!r}")
         direction = "maximize" if wants_maximum(maximize, direction) else "minimize"
+        if isinstance(space, Space) and space.where.functions:
+            raise TypeError(
+                "a study records known constraints as text, such as where='2*a + b <= 10', and cannot record "
+                f"the function {space.where.functions[0]!r}; minimize and Optimizer take it"
+            )
         check_seed(seed)
         seed = int(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
         optimizer = Optimizer(
