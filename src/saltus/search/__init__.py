@@ -74,7 +74,14 @@ SEARCHES: dict[str, Callable[[Domain, FloatArray], Search]] = dict.fromkeys(STRA
 SEARCHES |= dict.fromkeys(MANY_PHASES, Saltus)
 
 
-def begun(domain: Domain, m: FloatArray) -> Search:
-    """The search from N(m, I) that the settings of a domain ask for."""
+def begun(domain: Domain, m: FloatArray, known: Evaluated | None = None) -> Search:
+    """The search from N(m, I) that the settings of a domain ask for.
+
+    If something was evaluated before, the best of which is `known`, the Gaussian begins there; the first
+    model run begins where it would anyway, but with all that the memory has.
+    """
     strategy, noisy = domain.settings.strategy, domain.settings.noisy
-    return Noisy(domain, m) if noisy and strategy in MANY_PHASES else SEARCHES[strategy](domain, m)
+    if strategy in MANY_PHASES and not noisy:
+        return Saltus(domain, m, known)
+    start = m if known is None else known.x
+    return Noisy(domain, start) if strategy in MANY_PHASES else SEARCHES[strategy](domain, start)

@@ -65,11 +65,14 @@ class ModelRun(Phase):
         *("points", "extras", "pending", "promised", "pause", "waited", "tries", "local", "small", "done"),
     )
 
-    def __init__(self, domain: Domain, m: FloatArray) -> None:
-        """From the first Gaussian N(m, I), as many points at a time as the settings' `batch`."""
+    def __init__(self, domain: Domain, m: FloatArray, known: Evaluated | None = None) -> None:
+        """From the first Gaussian N(m, I), as many points at a time as the settings' `batch`.
+
+        If something is known already, the best of it is `known`; the more there is, the fewer first points.
+        """
         self.domain = domain
         self.m = m
-        self.best = domain.nowhere()
+        self.best = domain.nowhere() if known is None else known
         self.side = FIRST_SIDE
         self.successes, self.failures, self.turn = 0, 0.0, 0
         self.count = 0  # evaluations
@@ -97,8 +100,10 @@ class ModelRun(Phase):
         """The points of the next batch."""
         self.extras = []
         if self.count == 0:
-            self.points = self._design(rng)
-            return
+            self.points = self._first(rng)
+            if len(self.points):
+                return
+            self.count, self.trail = 1, [self.best.value]  # enough is known
         best = self._centre()
         self.points = self._step(best)
         while len(self.points) < self.domain.settings.batch:
@@ -111,6 +116,15 @@ class ModelRun(Phase):
         """The best point, in the unit cube."""
         cube = self.domain.model.cube
         return np.asarray(cube.of_points(self.best.x[None], self.best.plateaus[None])[0])
+
+    def _first(self, rng: np.random.Generator) -> FloatArray:
+        """The first points; one less for each that is known, and none that is."""
+        design = self._design(rng)
+        if self.best.violation == math.inf:
+            return design
+        known = self.domain.model.known()[0]
+        new = design[~Seen(known).which(design)]
+        return new[: max(0, len(design) - len(np.unique(np.round(known, 9), axis=0)))]
 
     def _design(self, rng: np.random.Generator) -> FloatArray:
         """The first mean and a Latin hypercube around it."""
