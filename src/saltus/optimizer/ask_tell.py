@@ -21,6 +21,7 @@ from .._typing import FloatArray, PerVariable
 from ..result import Best, Candidate
 from ..search import Domain, Evaluated, Memory, Noisy, Proposals, Results, Search, Settings, begun
 from ..search.batch import MOST_SLOTS, Batch, InFlight, LateResult, joined
+from ..search.model_run import FIRST_MORE, ModelRun
 from ..search.proposal import FOREIGN
 from ..search.settings import DEFAULT_STRATEGY, MANY_PHASES
 from ..space import Encoding, Space
@@ -163,6 +164,8 @@ class AskTell:
 
     def _from_the_queue(self, most: int | None) -> list[Candidate]:
         """Candidates at points that were put in line; they belong to no batch."""
+        if not self._started and not self._queue and not self._news.in_flight and self._doubts():
+            self._queue = [self._encoding.first]
         if not self._queue:
             return []
         first, points = self._next_id, self._queue[:most]
@@ -230,6 +233,18 @@ class AskTell:
             self._make_batch()
         return self._batch
 
+    def _doubts(self) -> bool:
+        """Whether the first mean has to be compared with the few points that are known, to start there.
+
+        A model run has it among its first points. Other searches move their Gaussian, and would start from a
+        point that is worse than any: that was measured to do harm.
+        """
+        self._remember()
+        known = self.memory.x
+        if not len(known) or isinstance(self._search.phase, ModelRun):
+            return False
+        return len(known) < self._domain.N + FIRST_MORE and not (known == self._encoding.first).all(1).any()
+
     def _start(self) -> None:
         """The search begins: from the best of what is known, if anything is."""
         self._started = True
@@ -237,7 +252,10 @@ class AskTell:
         row = self.memory.best
         if row is None:
             return
-        x, plateaus = self._domain.with_values(Proposals(*self._encoding.located(self.memory.x[row])))
+        numbers = self.memory.x[row]
+        x, plateaus = self._domain.with_values(Proposals(*self._encoding.located(numbers)))
+        if np.array_equal(numbers, self._encoding.first):
+            x = self._encoding.m  # not rounded
         key = order.key(float(self.memory.values[row]), float(self.memory.violations[row]))
         self._search = begun(self._domain, self._encoding.m, Evaluated(x, plateaus, *key))
         self._news.late, self._news.strays = [], []

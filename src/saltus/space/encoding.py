@@ -159,13 +159,18 @@ class Encoding:
                 raise TypeError(f"a point is a dict of values by name, got {given!r}")
             self.check_names(given)
             some = {names.index(name): value for name, value in given.items()}
-        n = self.n_continuous
-        whole = self.params_of(self.numbers(self.m[None], self.lattice.plateau(self.m[None, n:]))[0])
+        whole = self.params_of(self.first)
         for i, value in some.items():
             if value is not None:
                 self.space.variables[i].check_within(value, space.label(i))
                 whole[i if names is None else names[i]] = value
         return self.numbers_of(whole)
+
+    @property
+    def first(self) -> FloatArray:
+        """The first mean as a point in the user's order and units, integers rounded."""
+        plateaus = self.lattice.plateau(self.m[None, self.n_continuous :])
+        return np.asarray(self.numbers(self.m[None], plateaus)[0])
 
     def check_names(self, given: Mapping[str, Any]) -> None:
         """A ValueError if a point names what is no variable."""
