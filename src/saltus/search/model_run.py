@@ -62,7 +62,8 @@ class ModelRun(Phase):
 
     saved = (
         *("m", "best", "side", "successes", "failures", "turn", "count", "trail"),
-        *("points", "extras", "pending", "promised", "pause", "waited", "tries", "local", "small", "done"),
+        *("points", "extras", "pending", "promised", "pause", "waited", "tries", "local", "before"),
+        *("small", "done"),
     )
 
     def __init__(self, domain: Domain, m: FloatArray, known: Evaluated | None = None) -> None:
@@ -83,6 +84,7 @@ class ModelRun(Phase):
         self.promised = 0.0  # gain of the first point of the batch, if it is a step by a quadratic
         self.pause = self.waited = 0  # points between two such steps, and how many there were
         self.local = False  # it looks around a point
+        self.before = 0 if known is None else len(domain.memory)  # what was known: no work of this run
         self.tries = 0  # with the integers of the best point, since it is that
         self.small = self.done = False
 
@@ -359,7 +361,7 @@ class ModelRun(Phase):
         if len(self.trail) <= self._window or not math.isfinite(self.trail[0]):
             return len(self.trail) > self._window
         _, merits = self.domain.model.known()
-        usual = float(np.median(merits)) - self.best.value
+        usual = float(np.median(merits[self.before :])) - self.best.value
         return self.trail[0] - self.best.value < GAIN * usual
 
     def where(self) -> tuple[FloatArray, FloatArray]:
