@@ -797,3 +797,29 @@ def test_a_lucky_value_is_no_reason_to_stop_nor_to_recommend() -> None:
     assert result.recommended is not None
     assert result.recommended.value < 1.0
     assert "recommended:" in str(result)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_known_points_are_evaluated_first_wherever(asynchronous: bool) -> None:
+    points = [{"x": 4.0, "k": 19}, {"k": 3}, {"x": 1.5, "k": 6}]
+    space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
+    seen: list[Any] = []
+
+    def value(p: dict[str, Any]) -> float:
+        seen.append(dict(p))
+        return float((p["x"] - 1) ** 2 + (p["k"] - 7) ** 2)
+
+    how: Any = {"asynchronous": True, "workers": 2} if asynchronous else {"batch": 2}
+    with ThreadPoolExecutor(2) as pool:
+        result = minimize(value, space, points=points, budget=20, seed=1, executor=pool, **how)
+    assert {(p["x"], p["k"]) for p in seen[:4]} >= {(4.0, 19), (0.0, 3), (1.5, 6)}
+    assert result.nfev == len(seen) == 20
+    assert result.fun <= 1.25
+    assert minimize(value, space, points=points, budget=2, seed=1).nfev == 2
+
+
+def test_points_are_checked_before_anything_is_paid() -> None:
+    space = Space({"x": Float(-5, 5)})
+    for points in ([{"x": 1}, {"x": 6}], [{"y": 1}], {"x": 1}, "x", 3):
+        with pytest.raises((ValueError, TypeError)):
+            minimize(lambda p: pytest.fail("paid"), space, points=points, budget=5)  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from typing import Any, Literal, Never
@@ -13,7 +13,7 @@ from typing import Any, Literal, Never
 import numpy as np
 
 from ._checks import did_you_mean, wants_maximum, worker_count
-from ._typing import PerVariable
+from ._typing import Params, PerVariable
 from .execution.choose import evaluating
 from .execution.driver import Callback, Driver, Limits, ObjectiveError
 from .execution.evaluator import Evaluator
@@ -40,6 +40,7 @@ def minimize(
     target: float | None = None,
     max_seconds: float | None = None,
     strategy: str = DEFAULT_STRATEGY,
+    points: Sequence[Params] = (),
     population: int | None = None,
     batch: int | None = None,
     margin: float | None = None,
@@ -83,6 +84,9 @@ def minimize(
         max_seconds: begin no evaluation after this time; what a worker has begun is waited for. To start
             worker processes is part of it.
         strategy, population, margin, mean, sigma, seed: as for `Optimizer`.
+        points: what is known to be good, or worth a try: evaluated first, in this order; then the search
+            starts from the best of them. Each a dict by name, or a sequence for a space without names; what
+            is not given, or None, is where the search would start (docs/known.md).
         batch: how many points the model chooses at a time; default as many as there are workers, or one if
             asynchronous. It is part of what defines the search; without a model it has no meaning.
         workers: processes for the evaluations, with one BLAS thread each; -1 takes all cores. The
@@ -172,6 +176,7 @@ def minimize(
         without=without,
         noisy=noisy,
     )
+    optimizer.enqueue(*checked_points(points))
     limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds, since)
     repeats = not noisy and space.count_points() < math.inf
     log = AnsweringLog(optimizer) if repeats else HistoryLog(optimizer)
@@ -191,6 +196,13 @@ def minimize(
             evaluator = stack.enter_context(evaluating(objective, alone, executor))
         stop = driver.run(evaluator, wants_stop, bar, width)
     return result(stop)
+
+
+def checked_points(points: Any) -> Sequence[Params]:
+    """Several points, or a TypeError if it is something else, for instance one point."""
+    if isinstance(points, Mapping | str) or not isinstance(points, Sequence | np.ndarray):
+        raise TypeError(f"points must be a list of points, got {points!r}")
+    return list(points)
 
 
 def stopping(callback: Callback | None, result: Callable[[None], Result]) -> Callable[[], bool]:

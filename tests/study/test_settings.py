@@ -221,3 +221,15 @@ def test_any_bytes_are_an_error_or_a_study(tmp_path_factory: pytest.TempPathFact
     path.write_bytes(data)
     with pytest.raises(SettingsError):  # no random text names a variable
         StudyFile.read(path)
+
+
+def test_points_that_are_to_be_evaluated_first(tmp_path: Path) -> None:
+    assert read(tmp_path, SPACE).points == ()
+    assert read(tmp_path, SPACE + "[[point]]\nr = 2\n[[point]]\n").points == ({"r": 2}, {})
+    for text, words in (
+        ("[[point]]\nr = 0\n", r"\[\[point\]\] 1: 'r' must lie in"),
+        ("[[point]]\n[[point]]\nR = 2\n", r"\[\[point\]\] 2: 'R' is no variable"),
+        ("[point]\nr = 2\n", "two brackets"),
+    ):
+        with pytest.raises(SettingsError, match=words):
+            read(tmp_path, SPACE + text)

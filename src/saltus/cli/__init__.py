@@ -13,7 +13,7 @@ from .._version import __version__
 from ..execution.evaluation import MachineError
 from ..execution.worker_process import WorkerError
 from ..study.errors import SettingsError, StudyError
-from . import by_hand, export, init, report, run, show
+from . import by_hand, export, init, known, report, run, show
 from .codes import DONE, INTERRUPTED, MEANINGS, RECORD, TROUBLE, USAGE
 from .lines import say
 
@@ -112,6 +112,21 @@ def parser() -> argparse.ArgumentParser:
     above = "constraints, as NAME=NUMBER or just numbers; those above 0 are violated"
     sub.add_argument("--constraints", type=by_hand.constraint, nargs="+", metavar="C", help=above)
     sub.add_argument("--failed", metavar="REASON", help="there is no value, and why")
+    add_json(sub)
+
+    sub = add_study("enqueue", known.enqueue, "put points in line, to be evaluated next")
+    point = "values as NAME=VALUE, which make one point; or a point each as a JSON object"
+    sub.add_argument("point", nargs="+", metavar="POINT", help=point)
+
+    sub = add_study("import", known.import_, "take over what was evaluated elsewhere")
+    whole = "a table with a header (CSV), or the record of another study"
+    sub.add_argument("file", type=Path, metavar="FILE", help=whole)
+    sub.add_argument("--value", metavar="COLUMN", default="value", help="the column of values")
+    limits = "columns of constraints, above 0 if violated; of a table that `export` wrote they are known"
+    sub.add_argument("--constraints", nargs="+", metavar="COLUMN", default=[], help=limits)
+    sub.add_argument("--ignore", nargs="+", metavar="COLUMN", default=[], help="columns to be left out")
+    missing = "the value of a variable that FILE does not have"
+    sub.add_argument("--default", action="append", metavar="NAME=VALUE", default=[], help=missing)
     add_json(sub)
 
     sub = add_study("forget", by_hand.forget, "let trials count no more")

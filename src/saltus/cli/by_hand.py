@@ -18,7 +18,7 @@ def ask(options: argparse.Namespace) -> int:
     if options.count is not None:
         with blaming("--"):
             checked_count(options.count, "count must be a positive whole number")
-    study = _study(options)
+    study = created(options)
     trials = study.ask(options.count)
     if options.json:
         print(to_json([{"trial": t.id, "params": t.params} for t in trials]))
@@ -86,9 +86,13 @@ def constraint(text: str) -> tuple[str, float]:
     return name, float(amount)
 
 
-def _study(options: argparse.Namespace) -> Study:
+def created(options: argparse.Namespace) -> Study:
+    """The study that is meant, begun if there is a study file and no record yet."""
     if record_of(options.study, None) == options.study:
         return opened(options.study, options.db)
     file = StudyFile.read(options.study)
     by_hand = file.study.workers == -1  # nobody said how many are evaluated at a time
-    return opened_or_created(file, options.db, 1 if by_hand else worker_count(file.study.workers))
+    study = opened_or_created(file, options.db, 1 if by_hand else worker_count(file.study.workers))
+    if file.points:
+        study.enqueue_new(file.points)
+    return study

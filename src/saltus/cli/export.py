@@ -13,14 +13,14 @@ from .lines import printable
 from .show import violation
 from .studies import opened
 
-_BEFORE, _VALUE, _AFTER = ("trial", "generation"), ("value",), ("status", "reason", "seconds")
+BEFORE, _VALUE, AFTER = ("trial", "generation"), ("value",), ("status", "reason", "seconds")
 _FORMULAS = ("=", "+", "-", "@")  # what formulas begin with
 
 
 def export(options: argparse.Namespace) -> int:
     """Print all evaluations in the order asked, one row each: trial, generation, each variable, value,
     each constraint, status, reason, seconds. Candidates that were answered from the record are no
-    evaluations, and left out.
+    evaluations, and left out. Past data has the generation -1.
     """
     study = opened(options.study, options.db)
     limits = constraints(study)
@@ -45,11 +45,11 @@ def constraints(study: Study) -> list[str]:
 
 def columns(study: Study, limits: list[str]) -> list[str]:
     """The header; a variable or a constraint that has the name of another column is told from it."""
-    own = (*_BEFORE, *_VALUE, *_AFTER)
+    own = (*BEFORE, *_VALUE, *AFTER)
     variables = [f"variable {n}" if n in own else n for n in study.space.keys]
     taken = {*own, *variables}
     named = [f"constraint {n}" if n in taken or n.isdecimal() else n for n in limits]
-    return [*_BEFORE, *variables, *_VALUE, *named, *_AFTER]
+    return [*BEFORE, *variables, *_VALUE, *named, *AFTER]
 
 
 def rows(study: Study, limits: list[str]) -> Iterator[list[Any]]:

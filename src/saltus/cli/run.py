@@ -36,7 +36,9 @@ def run(options: argparse.Namespace) -> int:
         say(f"all values are forgotten; {counted(len(again), 'point')} to evaluate again, the best first")
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
     say(f"{study.head.name}: {size}, record {study.path}")
-    result = study.run(where, described(file), limits, workers=workers, bar=progress(budget), say=say)
+    result = study.run(
+        where, described(file), limits, workers=workers, bar=progress(budget), say=say, points=file.points
+    )
     known = study.summary(), what_matters(study), recommendation(study)
     print(as_json(*known) if options.json else as_text(*known))
     if not options.json:

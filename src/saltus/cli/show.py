@@ -21,7 +21,7 @@ _LONGEST_NAME = 40
 # what scripts are told of a study, of a trial besides its number, and of the last session
 _STUDY = (
     *("name", "direction", "strategy", "seed", "population", "batch", "best", "evaluations", "repeated"),
-    "forgotten",
+    *("forgotten", "past", "in_line"),
     *("generations", "restarts", "failures", "last_failure", "unfinished"),
 )
 _TRIAL = (
@@ -52,7 +52,8 @@ def as_text(
     else:
         violated = f", {violation(best)}" if best.violation else ""
         value = "no value" if best.value is None else f"{best.value:.10g}"
-        rows.append(("best", f"{value} (trial {best.id}{violated})"))
+        past = ", past data" if best.past else ""
+        rows.append(("best", f"{value} (trial {best.id}{past}{violated})"))
         rows += [("", f"{name} = {json.dumps(value)}") for name, value in _items(best.params)]
         limits = list((best.constraints or {}).items())
         rows += [("constraints" if i == 0 else "", _judged(*limit)) for i, limit in enumerate(limits)]
@@ -64,6 +65,8 @@ def as_text(
     repeated = f", and {summary.repeated} answered from the record" if summary.repeated else ""
     if summary.forgotten:
         repeated += f"; {counted(summary.forgotten, 'trial')} forgotten"
+    if summary.past:
+        rows.append(("past data", f"{counted(summary.past, 'trial')} that were evaluated elsewhere"))
     generations = counted(summary.generations, "generation")
     rows.append(("evaluations", f"{summary.evaluations} in {generations}{repeated}"))
     rows.append(("restarts", str(summary.restarts)))
@@ -78,6 +81,8 @@ def as_text(
     running = [t for t in summary.unfinished if t.status == "running"]
     waiting = len(summary.unfinished) - len(running)
     rows.append(("running", f"{len(running)}{f', {waiting} waiting' if waiting else ''}"))
+    if summary.in_line:
+        rows.append(("in line", counted(summary.in_line, "point")))
     now = time.time()
     for trial in running[:_LONGEST_LIST]:
         rows.append(("", f"trial {trial.id} for {now - (trial.started or now):.0f} s: {_listed(trial)}"))

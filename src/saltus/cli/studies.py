@@ -25,10 +25,11 @@ def record_of(study: Path, db: Path | None) -> Path:
     path = study if db is None else db
     if path.is_dir():
         raise SettingsError(f"{path}: this is a folder")
-    return path if db is not None or _is_record(study) else study.with_suffix(".db")
+    return path if db is not None or is_record(study) else study.with_suffix(".db")
 
 
-def _is_record(path: Path) -> bool:
+def is_record(path: Path) -> bool:
+    """Whether a file is a record, by its name or by its first bytes."""
     if path.suffix == ".db":
         return True
     try:
@@ -43,7 +44,7 @@ def opened(study: Path, db: Path | None) -> Study:
     path = record_of(study, db)
     if path.exists():
         return Study.open(path)
-    if _is_record(study):
+    if is_record(study):
         raise RecordError(f"{path}: there is no record")
     file = StudyFile.read(study)  # what is wrong with the file comes first
     command = "ask" if file.objective is None else "run"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
@@ -71,28 +72,89 @@ class Optimizer(AskTell):
     # what others have found
 
     @atomic
-    def add(self, params: Params, value: Any, violation: Any = None, *, id: int | None = None) -> None:
-        """Tell the value of a point that was not asked from this optimizer: of another program or a person.
+    def enqueue(self, *points: Params) -> None:
+        """Put points in line: they are asked next, in this order, once each, and count as any candidate.
 
-        The search learns from it as far as its present phase can; it may become the best in any case. It is
-        no evaluation of this search.
+        If nothing was asked before, the search then starts from the best of them (docs/known.md).
 
         Args:
-            params: the point, as the objective would get it.
-            value, violation: as for `tell`: a number or an `Outcome`, and how much constraints are violated.
-            id: a number that no candidate has; default the next one.
+            points: each a dict by name, or a sequence for a space without names. What is not given, or None,
+                is as in the first mean: `mean`, else `init`, else the middle of the range.
+
+        A point that is outside of the space or breaks its `where`, or names what is no variable, is a
+        ValueError; then none is put in line.
+
+        >>> from saltus import Float, Int, Space
+        >>> optimizer = Optimizer(Space({"x": Float(-5, 5), "k": Int(0, 20)}), seed=1)
+        >>> optimizer.enqueue({"x": 1.5, "k": 7}, {"k": 3})
+        >>> [candidate.params for candidate in optimizer.ask()]
+        [{'x': 1.5, 'k': 7}, {'x': 0.0, 'k': 3}]
+        """
+        self._queue += [self._encoding.completed(point) for point in points]
+
+    @property
+    @atomic
+    def queue(self) -> list[Params]:
+        """What is in line and was not asked yet (`enqueue`)."""
+        return [self._encoding.params_of(x) for x in self._queue]
+
+    @atomic
+    def add(
+        self,
+        params: Params | Sequence[Params],
+        value: Any,
+        violation: Any = None,
+        *,
+        id: int | Sequence[int] | None = None,
+    ) -> None:
+        """Tell what points gave that were not asked from this optimizer: of another program or a person.
+
+        A search that has asked nothing yet starts from the best of them; one under way learns from them as
+        far as its present phase can. They are no evaluations of this search (docs/known.md).
+
+        Args:
+            params: a point, as the objective would get it, or a list of points.
+            value, violation: as for `tell`: a number or an `Outcome` (for constraints by name, and failures),
+                and how much constraints are violated; one for each of several points.
+            id: a number that no candidate has, or one for each point, increasing; default the next ones.
+
+        If anything is wrong with one of several points, none is taken.
 
         >>> from saltus import Int, Space
         >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1)
         >>> optimizer.add({"k": 7}, 0.25)
+        >>> optimizer.add([{"k": 3}, {"k": 4}, {"k": 9}], [16.0, 9.0, float("nan")])
         >>> optimizer.best.params, optimizer.evaluations
         ({'k': 7}, 0)
         """
-        numbers = self._encoding.numbers_of(params)
-        (number,), (amount,), details = parsed([value], None if violation is None else [violation], 1)
-        if id in self._given or id in self._news.told or (id is not None and np.any(self.memory.ids == id)):
-            raise ValueError(f"id {id} is taken: add takes one that is not, or none")
-        self._add(self._next_id if id is None else id, numbers, number, amount, details.get(0))
+        if self._is_one(params):
+            params, value, violation = [params], [value], None if violation is None else [violation]
+        points = list(params)
+        if self.space.names is not None:
+            for point in points:
+                self._encoding.check_names(point)
+        numbers = [self._encoding.numbers_of(point) for point in points]
+        values, amounts, details = parsed(value, violation, len(points))
+        ids: Sequence[int] = range(self._next_id, self._next_id + len(points))
+        if id is not None:
+            ids = [id] if isinstance(id, int) else id
+            self._check_free(ids, len(points))
+        for i, own in enumerate(ids):
+            self._add(own, numbers[i], values[i], amounts[i], details.get(i))
+
+    def _is_one(self, params: Any) -> bool:
+        """Whether this is one point, not a list of them."""
+        if self.space.names is not None or isinstance(params, Mapping):
+            return isinstance(params, Mapping)
+        return not len(params) or np.ndim(params[0]) == 0
+
+    def _check_free(self, ids: Sequence[int], count: int) -> None:
+        taken = {*self._given, *self._news.told, *self.memory.ids.tolist()}
+        for own in ids:
+            if own in taken:
+                raise ValueError(f"id {own} is taken: add takes one that is not, or none")
+        if len(ids) != count or any(b <= a for a, b in itertools.pairwise(ids)):
+            raise ValueError(f"add takes an id for each of {count} points, increasing, got {list(ids)}")
 
     def _add(
         self, id: int, numbers: FloatArray, value: float, violation: float, outcome: Outcome | None

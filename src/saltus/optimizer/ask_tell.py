@@ -19,8 +19,21 @@ from .. import order
 from .._checks import checked_count
 from .._typing import FloatArray, PerVariable
 from ..result import Best, Candidate
-from ..search import Domain, Memory, Noisy, Results, Search, Settings, begun, confine
-from ..search.batch import MOST_SLOTS, Batch, LateResult, joined
+from ..search import (
+    Domain,
+    Evaluated,
+    Memory,
+    Noisy,
+    Proposals,
+    Results,
+    Search,
+    Settings,
+    begun,
+    confine,
+)
+from ..search.batch import MOST_SLOTS, Batch, InFlight, LateResult, joined
+from ..search.model_run import FIRST_MORE, ModelRun
+from ..search.proposal import FOREIGN
 from ..search.settings import DEFAULT_STRATEGY, MANY_PHASES
 from ..space import Encoding, Space
 from .news import News
@@ -129,6 +142,8 @@ class AskTell:
         self._search: Search = begun(self._domain, encoding.m)
         self.noisy = bool(settings.noisy)
         self._repeats = Repeats()
+        self._queue: list[FloatArray] = []  # points that somebody wants to be asked next
+        self._started = False  # whether the search has asked anything by itself
 
     # asking
 
@@ -140,6 +155,8 @@ class AskTell:
         has been told. Asynchronously there are always k candidates, one if k is not given: then free
         workers get extra points of the same kind, or second attempts at what is missing.
 
+        What was put in line (`enqueue`) comes first; between two batches it is a batch of its own.
+
         >>> from saltus import Int, Optimizer, Space
         >>> optimizer = Optimizer(Space({"k": Int(0, 20)}), seed=1, strategy="dx-nes-ici", population=6)
         >>> len(optimizer.ask(2)), len(optimizer.ask()), len(optimizer.ask())
@@ -147,8 +164,33 @@ class AskTell:
         """
         if k is not None and not (type(k) is int and k > 0):
             k = checked_count(k)
+        known = self._from_the_queue(1 if k is None and self.asynchronous else k)
         if self.asynchronous:
-            return [self.ask_as(self._next_id) for _ in range(k or 1)]
+            return known + [self.ask_as(self._next_id) for _ in range((k or 1) - len(known))]
+        if self._batch is None and self._news.in_flight:
+            return known  # what the search asks next depends on them
+        if known:
+            k = None if k is None else k - len(known)
+            return known if k == 0 else known + self._ask_batch(k)
+        return self._ask_batch(k)
+
+    def _from_the_queue(self, most: int | None) -> list[Candidate]:
+        """Candidates at points that were put in line; they belong to no batch."""
+        if not self._started and not self._queue and not self._news.in_flight and self._doubts():
+            self._queue = [self._encoding.first]
+        if not self._queue:
+            return []
+        first, points = self._next_id, self._queue[:most]
+        del self._queue[:most]
+        self._next_id += len(points)
+        given = [Candidate(id, self._encoding.params_of(x)) for id, x in enumerate(points, first)]
+        self._given |= ((candidate.id, candidate) for candidate in given)
+        for id, x in enumerate(points, first):
+            located = self._encoding.located(x)
+            self._news.in_flight[id] = InFlight(*located, FOREIGN, self._search.phases, x)
+        return given
+
+    def _ask_batch(self, k: int | None) -> list[Candidate]:
         batch, first = self._current(), self._next_id
         slots = batch.ask_next(first, k)
         self._next_id = last = first + len(slots)
@@ -187,6 +229,8 @@ class AskTell:
     def _current(self) -> Batch:
         """The present batch; if there is none, or enough is known of it, the next one."""
         while self._batch is None or (self.asynchronous and self._learn()):
+            if not self._started:
+                self._start()
             if self._settings.noisy is None and not self.noisy and self._repeats.differ(self.memory):
                 self._notice()
             if self._search.stop is not None:
@@ -200,6 +244,33 @@ class AskTell:
             self._best_before = self.best
             self._make_batch()
         return self._batch
+
+    def _doubts(self) -> bool:
+        """Whether the first mean has to be compared with the few points that are known, to start there.
+
+        A model run has it among its first points. Other searches move their Gaussian, and would start from a
+        point that is worse than any: that was measured to do harm.
+        """
+        self._remember()
+        known = self.memory.x
+        if not len(known) or isinstance(self._search.phase, ModelRun):
+            return False
+        return len(known) < self._domain.N + FIRST_MORE and not (known == self._encoding.first).all(1).any()
+
+    def _start(self) -> None:
+        """The search begins: from the best of what is known, if anything is."""
+        self._started = True
+        self._remember()
+        row = self.memory.best
+        if row is None:
+            return
+        numbers = self.memory.x[row]
+        x, plateaus = self._domain.with_values(Proposals(*self._encoding.located(numbers)))
+        if np.array_equal(numbers, self._encoding.first):
+            x = self._encoding.m  # not rounded
+        key = order.key(float(self.memory.values[row]), float(self.memory.violations[row]))
+        self._search = begun(self._domain, self._encoding.m, Evaluated(x, plateaus, *key))
+        self._news.late, self._news.strays = [], []
 
     def _notice(self) -> None:
         """The objective is noisy: from now on search as if that had been said at the beginning."""
@@ -278,8 +349,17 @@ class AskTell:
         if details:
             self._news.details.update((ids[i], outcome) for i, outcome in details.items())
         self._take(ids, numbers, amounts)
-        if not self.asynchronous and self._batch is not None and not self._batch.unknown:
-            self._learn()
+        if not self.asynchronous and not self._news.in_flight:
+            if self._batch is None:
+                self._end_of_the_queue()
+            elif not self._batch.unknown:
+                self._learn()
+
+    def _end_of_the_queue(self) -> None:
+        """All that was asked between two batches is told: that was a generation, if no more is in line."""
+        if not self._queue:
+            self._remember()
+            self.generation += 1
 
     def _pending_id(self, candidate: Any) -> int:
         if not isinstance(candidate, Candidate):

@@ -42,6 +42,8 @@ def saved(optimizer: AskTell, memory: bool) -> dict[str, Any]:
             "search": optimizer._search.state(),
             "asked": None if batch is None else batch.state(),
             **optimizer._news.state(),
+            "queue": optimizer._queue,
+            "started": optimizer._started,
             "rng": _serialize.stream_state(optimizer._rng),
         }
     )
@@ -111,6 +113,8 @@ def restored(
         optimizer.best = optimizer._best_before = Best(int(id), float(value), float(violation), x, encoding)
         optimizer._least = optimizer._key_of_best()
     news.restore(state, encoding)
+    optimizer._queue = [_serialize.shaped(x, size, "queue") for x in state.get("queue", ())]
+    optimizer._started = bool(state.get("started", True))
     for name in _COUNTS:
         setattr(optimizer, name, int(state["counts"][name]))
     slots: dict[int, int] = {}

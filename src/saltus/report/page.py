@@ -78,6 +78,7 @@ def _header(summary: Summary, digest: Digest) -> str:
         fact("failures", count(failures), share, warn=failures > 0),
         fact("restarts", count(summary.restarts)),
         fact("from the record", count(summary.repeated), "repeated candidates"),
+        *([fact("past data", count(summary.past), "evaluated elsewhere")] if summary.past else []),
         fact("time spent", duration(digest.wall), f"{duration(sum(digest.seconds))} in evaluations"),
     ]
     figures = "\n".join(tiles)

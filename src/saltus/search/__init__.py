@@ -79,11 +79,21 @@ SEARCHES: dict[str, Callable[[Domain, FloatArray], Saltus | Single | Noisy]] = d
 SEARCHES |= dict.fromkeys(MANY_PHASES, Saltus)
 
 
-def begun(domain: Domain, m: FloatArray) -> Search:
-    """The search from N(m, I) that the settings of a domain ask for."""
+def begun(domain: Domain, m: FloatArray, known: Evaluated | None = None) -> Search:
+    """The search from N(m, I) that the settings of a domain ask for.
+
+    If something was evaluated before, the best of which is `known`, the Gaussian begins there; the first
+    model run begins where it would anyway, but with all that the memory has.
+    """
     strategy, noisy = domain.settings.strategy, domain.settings.noisy
-    m = m if domain.known is None else domain.known.start
-    return confine(Noisy(domain, m) if noisy and strategy in MANY_PHASES else SEARCHES[strategy](domain, m))
+    if domain.known is not None:
+        m = domain.known.start
+        if known is not None and domain.known.excess(known.x[None], known.plateaus[None])[0] > 0.0:
+            known = None  # it breaks a rule
+    start = m if known is None else known.x
+    if strategy not in MANY_PHASES:
+        return confine(SEARCHES[strategy](domain, start))
+    return confine(Noisy(domain, start) if noisy else Saltus(domain, m, known))
 
 
 def confine(search: Saltus | Single | Noisy) -> Search:

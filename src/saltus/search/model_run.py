@@ -77,14 +77,18 @@ class ModelRun(Phase):
 
     saved = (
         *("m", "best", "side", "successes", "failures", "turn", "count", "trail"),
-        *("points", "extras", "pending", "promised", "pause", "waited", "tries", "local", "small", "done"),
+        *("points", "extras", "pending", "promised", "pause", "waited", "tries", "local", "before"),
+        *("small", "done"),
     )
 
-    def __init__(self, domain: Domain, m: FloatArray) -> None:
-        """From the first Gaussian N(m, I), as many points at a time as the settings' `batch`."""
+    def __init__(self, domain: Domain, m: FloatArray, known: Evaluated | None = None) -> None:
+        """From the first Gaussian N(m, I), as many points at a time as the settings' `batch`.
+
+        If something is known already, the best of it is `known`; the more there is, the fewer first points.
+        """
         self.domain = domain
         self.m = m
-        self.best = domain.nowhere()
+        self.best = domain.nowhere() if known is None else known
         self.side = FIRST_SIDE
         self.successes, self.failures, self.turn = 0, 0.0, 0
         self.count = 0  # evaluations
@@ -95,6 +99,7 @@ class ModelRun(Phase):
         self.promised = 0.0  # gain of the first point of the batch, if it is a step by a quadratic
         self.pause = self.waited = 0  # points between two such steps, and how many there were
         self.local = False  # it looks around a point
+        self.before = 0 if known is None else len(domain.memory)  # what was known: no work of this run
         self.tries = 0  # with the integers of the best point, since it is that
         self.small = self.done = False
 
@@ -112,8 +117,10 @@ class ModelRun(Phase):
         """The points of the next batch."""
         self.extras = []
         if self.count == 0:
-            self.points = self._design(rng)
-            return
+            self.points = self._first(rng)
+            if len(self.points):
+                return
+            self.count, self.trail = 1, [self.best.value]  # enough is known
         best = self._centre()
         self.points = self._step(best)
         while len(self.points) < self.domain.settings.batch:
@@ -126,6 +133,15 @@ class ModelRun(Phase):
         """The best point, in the unit cube."""
         cube = self.domain.model.cube
         return np.asarray(cube.of_points(self.best.x[None], self.best.plateaus[None])[0])
+
+    def _first(self, rng: np.random.Generator) -> FloatArray:
+        """The first points; one less for each that is known, and none that is."""
+        design = self._design(rng)
+        if self.best.violation == math.inf:
+            return design
+        known = self.domain.model.known()[0]
+        new = design[~Seen(known).which(design)]
+        return new[: max(0, len(design) - len(np.unique(np.round(known, 9), axis=0)))]
 
     def _design(self, rng: np.random.Generator) -> FloatArray:
         """The first mean and a Latin hypercube around it."""
@@ -397,7 +413,7 @@ class ModelRun(Phase):
         if len(self.trail) <= self._window or not math.isfinite(self.trail[0]):
             return len(self.trail) > self._window
         _, merits = self.domain.model.known()
-        usual = float(np.median(merits)) - self.best.value
+        usual = float(np.median(merits[self.before :])) - self.best.value
         return self.trail[0] - self.best.value < GAIN * usual
 
     def where(self) -> tuple[FloatArray, FloatArray]:

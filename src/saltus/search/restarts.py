@@ -46,8 +46,8 @@ PRIOR = {"small": 0.5, "large": 0.5, "local": 1.0, "scan": 1.0, "evolution": 4.0
 class Saltus:
     """Descent after descent; `stop` advises to end when one is over."""
 
-    def __init__(self, domain: Domain, m: FloatArray) -> None:
-        """Begin with a run from N(m, I)."""
+    def __init__(self, domain: Domain, m: FloatArray, known: Evaluated | None = None) -> None:
+        """Begin with a run from N(m, I), or with what the memory holds: `known` is the best of it."""
         self.domain = domain
         self.large = domain.settings.population  # of global runs with a growing one
         self.incumbent: Evaluated | None = None  # the best end of a descent
@@ -64,11 +64,14 @@ class Saltus:
         # there was a run from the first mean
         without = domain.settings.without
         self._asks = domain.surrogate is not None and "asking" not in without
-        first: First | None = opening(domain, m)
+        start = m if known is None else known.x
+        first: First | None = opening(domain, start)
         if first is None and domain.surrogate is not None and "model" not in without:
-            first = ModelRun(domain, m) if domain.N <= MANY_VARIABLES else None
+            first = ModelRun(domain, m, known) if domain.N <= MANY_VARIABLES else None
         self.opened = first is None
-        self._begin(first or self._from(m))
+        self._begin(first or self._from(start))
+        if known is not None:
+            self.stray = known
 
     def _begin(self, first: First, covariance: FloatArray | None = None) -> None:
         # where it begins at the incumbent to search deeply, anything is worth it

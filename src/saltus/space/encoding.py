@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._checks import did_you_mean
 from .._typing import FloatArray, Params, PerVariable
 from .fold import Fold
 from .lattice import Lattice
@@ -179,6 +180,52 @@ class Encoding:
             i = self._discrete[int(off.argmax())]
             raise ValueError(f"{self.space.label(i)} must be one of its values, got {values[i]!r}")
         return numbers
+
+    def completed(self, given: Any) -> FloatArray:
+        """One point in the user's order and units, where what is not given is as in the first mean.
+
+        Args:
+            given: a dict by name with some of the variables, or a sequence with None where there is no value.
+
+        >>> from saltus import Float, Int
+        >>> Encoding(Space({"x": Float(0, 1), "k": Int(1, 9)})).completed({"k": 7}).tolist()
+        [0.5, 7.0]
+        """
+        space, names = self.space, self.space.names
+        if names is None:
+            if isinstance(given, Mapping | str) or np.ndim(given) != 1 or len(given) != len(space):
+                raise ValueError(
+                    f"a point has {len(space)} values, None where one is not given; got {given!r}"
+                )
+            some = dict(enumerate(given))
+        else:
+            if not isinstance(given, Mapping):
+                raise TypeError(f"a point is a dict of values by name, got {given!r}")
+            self.check_names(given)
+            some = {names.index(name): value for name, value in given.items()}
+        whole = self.params_of(self.first)
+        for i, value in some.items():
+            if value is not None:
+                self.space.variables[i].check_within(value, space.label(i))
+                whole[i if names is None else names[i]] = value
+        numbers = self.numbers_of(whole)
+        if space.where.given and space.where.excess(numbers[None], lambda rows: [whole])[0] > 0:
+            raise ValueError(f"{whole!r} breaks a rule of the space (where)")
+        return numbers
+
+    @property
+    def first(self) -> FloatArray:
+        """The first mean as a point in the user's order and units, integers rounded."""
+        plateaus = self.lattice.plateau(self.m[None, self.n_continuous :])
+        return np.asarray(self.numbers(self.m[None], plateaus)[0])
+
+    def check_names(self, given: Mapping[str, Any]) -> None:
+        """A ValueError if a point names what is no variable."""
+        names = self.space.names or ()
+        for name in given:
+            if name not in names:
+                hint = did_you_mean(name, names)
+                raise ValueError(f"{name!r} is no variable{hint}; there are {', '.join(names)}")
 
     def located(self, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Internal coordinates of one point, NaN for what is discrete, and its plateaus."""

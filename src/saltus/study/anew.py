@@ -6,7 +6,7 @@ mark that says so; what was asked and has no outcome is evaluated before the sea
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,14 +22,16 @@ from .summary import ranking
 from .trial import Head, Trial
 
 
-def mark(state: Mapping[str, Any], generation: int) -> str:
+def mark(state: Mapping[str, Any], generation: int, queue: Sequence[Any] = ()) -> str:
     """What stands in the record instead of a state: where the search starts is kept.
 
     Args:
         state: of the optimizer that was on record, or a mark.
         generation: the number of the first generation to come.
+        queue: points that are in line, as in a state.
     """
-    return json.dumps({"anew": generation, "mean": state.get("mean"), "sigma": state.get("sigma")})
+    start = {"mean": state.get("mean"), "sigma": state.get("sigma")}
+    return json.dumps({"anew": generation, **start, "queue": list(queue)})
 
 
 def is_mark(state: Any) -> bool:
@@ -73,11 +75,13 @@ def begun(head: Head, state: Mapping[str, Any], trials: Iterable[Trial], count: 
         auto_restart=True,
         noisy=head.noisy,
     )
-    for trial in trials:
-        if trial.over:
-            optimizer.add(trial.params, told(trial, head.direction), id=trial.id)
+    known = [trial for trial in trials if trial.over]
+    if known:
+        outcomes = [told(trial, head.direction) for trial in known]
+        optimizer.add([t.params for t in known], outcomes, id=[t.id for t in known])
     complete = optimizer.state()
     complete["counts"] |= {"generation": int(state["anew"]), "_next_id": count}
+    complete["queue"] = state.get("queue", [])
     return Optimizer.restore(complete, head.space)
 
 

@@ -206,9 +206,15 @@ class Database:
             return int(self._only_row("progress")[0])
 
     def count_evaluations(self) -> tuple[int, int]:
-        """How many trials were evaluated, with success or not, and how many of them failed."""
-        failed = self._count("SELECT count(*) FROM trials WHERE status = 'failed'")
-        return failed + self._count("SELECT count(*) FROM trials WHERE status = 'done'"), failed
+        """How many trials were evaluated, with success or not, and how many of them failed; no past data."""
+        which = "SELECT count(*) FROM trials WHERE generation >= 0 AND status ="
+        failed = self._count(f"{which} 'failed'")
+        return failed + self._count(f"{which} 'done'"), failed
+
+    def count_past(self) -> int:
+        """How many trials are past data that counts."""
+        which = "generation < 0 AND status IN ('done', 'failed')"
+        return self._count(f"SELECT count(*) FROM trials WHERE {which}")
 
     def trial(self, id: int) -> Trial:
         """The trial of this number as it is on record; one that is not there is a RecordError."""

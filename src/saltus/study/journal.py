@@ -84,6 +84,7 @@ class Journal:
                 raise RecordError(f"{database.path}: trial {trial.id} does not fit the optimizer's state")
             self._remember(trial)
         self.evaluations, self.failures = database.count_evaluations()
+        self._past = database.count_past()
         done = any(t.status == "done" for t in self._trials.values())
         self._succeeded = done or optimizer.best is not None
         self._failures_in_a_row = 0
@@ -115,7 +116,8 @@ class Journal:
             return Stop.FAILING
         if self._repeats_in_a_row >= REPEATS_IN_A_ROW * self._optimizer.space.dimension:
             return Stop.EXHAUSTED
-        if self._answers and self.evaluations >= self._points <= self._database.count_points(self._repaired):
+        enough = self._answers and self.evaluations + self._past >= self._points
+        if enough and self._database.count_points(self._repaired) >= self._points:
             return Stop.EXHAUSTED
         return None
 

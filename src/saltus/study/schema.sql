@@ -22,7 +22,7 @@ CREATE TABLE points (           -- of each trial; written once, since in many di
 CREATE INDEX points_hash ON points (hash);
 CREATE TABLE trials (
     id INTEGER PRIMARY KEY,     -- from 0, in the order asked
-    generation INTEGER NOT NULL,
+    generation INTEGER NOT NULL,  -- -1: past data, which was evaluated elsewhere
     status TEXT NOT NULL,       -- asked, running, done, failed, repeated or forgotten
     value REAL,
     violation REAL NOT NULL,    -- sum of the violated constraints

@@ -12,7 +12,7 @@ from typing import Any
 from .._checks import check_attempts, check_limits, check_seed, did_you_mean, worker_count
 from ..execution.command import OWN_NAMES, Command
 from ..search.settings import DEFAULT_STRATEGY, STRATEGIES, mirrored
-from ..space import Categorical, Space
+from ..space import Categorical, Encoding, Space
 from ..space.variables import Bool, Float, Int, Ordinal, Variable
 from ..strategy import default_population
 from .errors import SettingsError, blaming
@@ -72,6 +72,7 @@ class StudyFile:
     study: StudySettings
     space: Space
     objective: ObjectiveSettings | None
+    points: tuple[dict[str, Any], ...] = ()  # to be evaluated first; some variables may be left out
 
     @classmethod
     def read(cls, path: Path) -> StudyFile:
@@ -81,7 +82,7 @@ class StudyFile:
             study = _study(tables.get("study", {}))
             space = _space(tables.get("space", {}), study.where)
             objective = _objective(tables["objective"], space) if "objective" in tables else None
-            return cls(path, study, space, objective)
+            return cls(path, study, space, objective, _points(tables.get("point", []), space))
 
     @property
     def folder(self) -> Path:
@@ -125,9 +126,12 @@ def _tables(path: Path) -> dict[str, Any]:
         raise SettingsError(f"it is not UTF-8 text: {error}") from None
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"not valid TOML: {error or 'nested too deeply'}") from None
-    _no_unknown("", tables, ("study", "space", "objective"))
+    _no_unknown("", tables, ("study", "space", "objective", "point"))
     for name, table in tables.items():
-        if not isinstance(table, dict):
+        if name == "point":
+            if not (isinstance(table, list) and all(isinstance(point, dict) for point in table)):
+                raise SettingsError("[[point]] must have two brackets on each side: there may be several")
+        elif not isinstance(table, dict):
             raise _error(f"[{name}]", "must be a table", table)
     return tables
 
@@ -154,6 +158,14 @@ def _space(table: dict[str, Any], where: tuple[str, ...]) -> Space:
     if not space.dimension:
         raise SettingsError("[space] has nothing to optimise: every variable has one value")
     return space
+
+
+def _points(given: list[dict[str, Any]], space: Space) -> tuple[dict[str, Any], ...]:
+    own = Encoding(space)
+    for number, point in enumerate(given, 1):
+        with blaming(f"[[point]] {number}: ", (ValueError, TypeError)):
+            own.completed(point)
+    return tuple(given)
 
 
 def _variable(name: str, given: Any) -> Variable:

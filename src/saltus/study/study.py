@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ from ..search.learnt import Expected, Learnt, Share
 from ..search.recommendation import Recommended
 from ..search.settings import DEFAULT_STRATEGY
 from ..space import Encoding, Space
-from . import anew
+from . import anew, known
 from .database import Database
 from .errors import RecordError, SettingsError, StudyError
 from .interrupts import interruptible
@@ -216,6 +217,7 @@ class Study:
         callback: Callback | None = None,
         bar: Progress | None = None,
         say: Callable[[str], None] = lambda line: None,
+        points: Sequence[Params] = (),
     ) -> Result:
         """`optimize` with evaluations of any kind, for instance by a command.
 
@@ -227,6 +229,7 @@ class Study:
             callback: as for `optimize`.
             bar: is told about every evaluation.
             say: is called with a line for the user where something unusual happens.
+            points: are put in line, those that are neither there nor on record.
 
         The result is that of the whole study, as for `optimize`.
 
@@ -242,10 +245,11 @@ class Study:
             stack.enter_context(bar or nullcontext())
             for line in _tidy(database, objective):
                 say(line)
+            evaluator = stack.enter_context(where)
+            self._line_up(database, known.new(database, points))
             optimizer, waiting = self._search(database)
             journal = Journal(database, optimizer, waiting or None, say)
             driver = Driver(optimizer, journal, limits, maximize=self.maximize, on_error="infeasible")
-            evaluator = stack.enter_context(where)
             with (
                 interruptible(driver, evaluator, say),
                 _session(database, lambda: journal, workers, objective) as session,
@@ -345,6 +349,82 @@ class Study:
             journal.heard(next(c for c in pending if c.id == trial), run)
             return database.trial(trial)
 
+    def enqueue(self, *points: Params) -> None:
+        """Put points in line: they are evaluated next, in this order, and survive whatever happens.
+
+        If nothing was asked before, the search then starts from the best of them (docs/known.md).
+
+        Args:
+            points: as for `Optimizer.enqueue`; what is not given is where the search starts.
+
+        >>> import tempfile
+        >>> from saltus import Float, Int, Space
+        >>> space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
+        >>> study = Study.create(tempfile.mkdtemp() + "/bowl.db", space, seed=1)
+        >>> study.enqueue({"x": 1.5, "k": 6}, {"k": 3})
+        >>> [trial.params for trial in study.ask()]
+        [{'x': 1.5, 'k': 6}, {'x': 0.0, 'k': 3}]
+        """
+        with self._writing(PATIENCE) as database:
+            self._line_up(database, points)
+
+    def enqueue_new(self, points: Iterable[Params]) -> None:
+        """`enqueue` those of several points that are neither in line nor on record."""
+        with self._writing(PATIENCE) as database:
+            self._line_up(database, known.new(database, points))
+
+    def _line_up(self, database: Database, points: Sequence[Params]) -> None:
+        if not points:
+            return
+        optimizer, waiting = self._search(database)
+        optimizer.enqueue(*points)
+        state = optimizer.state(memory=False)
+        if waiting:  # the search has not begun anew yet
+            mark = json.loads(database.state()[1])
+            database.add([], None, anew.mark(mark, mark["anew"], state["queue"]))
+        else:
+            database.add([], None, json.dumps(state, allow_nan=False))
+
+    def add(
+        self,
+        params: Params | Sequence[Params],
+        value: Any = None,
+        constraints: Any = None,
+        *,
+        failed: Any = None,
+    ) -> list[Trial]:
+        """Put what was evaluated elsewhere on record, as past data: it is known, and no evaluation is paid.
+
+        The search begins anew, with all that is on record as past data (docs/known.md).
+
+        Args:
+            params: a point with a value for each variable, or a list of points.
+            value: what it gave, in the study's direction: a number, NaN for a failure, or an `Outcome`.
+            constraints: those above 0 are violated: a dict by name, or a list.
+            failed: the reason why there is no value.
+
+        Of several points the other arguments are lists, one entry for each, or left out. The new trials come
+        back; what is on record already, with the same outcome, is left out. If anything is wrong with one of
+        the points, none is taken.
+
+        >>> import tempfile
+        >>> from saltus import Float, Int, Space
+        >>> space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
+        >>> study = Study.create(tempfile.mkdtemp() + "/bowl.db", space, seed=1)
+        >>> new = study.add([{"x": 1.5, "k": 6}, {"x": 0.0, "k": 3}], [1.25, 17.0])
+        >>> study.best.params, study.summary().evaluations, study.summary().past
+        ({'x': 1.5, 'k': 6}, 0, 2)
+        """
+        return self.add_past(known.rows(self.space, params, value, constraints, failed))
+
+    def add_past(self, rows: Sequence[known.Row]) -> list[Trial]:
+        """`add`, of points that are checked already."""
+        with self._writing(PATIENCE) as database:
+            new = known.trials(database, rows)
+            if new:
+                self._begin_anew(database, new)
+        return new
+
     def forget(self, trials: Iterable[int] = (), *, failures: bool = False) -> list[int]:
         """Let trials count no more, as if they had not been: for instance with a simulator that was broken.
 
@@ -402,7 +482,7 @@ class Study:
         with self._readable():
             state = json.loads(database.state()[1])
             last = max((t.generation for t in itertools.chain(database.trials(), changed)), default=-1)
-            database.add(changed, None, anew.mark(state, last + 1))
+            database.add(changed, None, anew.mark(state, last + 1, known.in_line(database)))
 
     @property
     def best(self) -> Trial | None:
@@ -473,7 +553,7 @@ class Study:
         """
         with self._reading() as database:
             parts = database.trials(), database.snapshots(), database.sessions()
-            return summarise(self.head, *parts, running=is_held(self.path))
+            return summarise(self.head, *parts, is_held(self.path), len(known.in_line(database)))
 
     def sensitivity(self, *, everywhere: bool = False) -> dict[str, Share] | None:
         """Which variables matter around the best point, from the record; as `Optimizer.sensitivity`.
@@ -521,7 +601,7 @@ class Study:
         """
         with locked(self.path, patience=PATIENCE):
             with self._reading() as database:
-                if next(database.trials(), None) is not None:
+                if next(database.trials(), None) is not None or known.in_line(database):
                     return False
             for ending in (
                 "-wal",

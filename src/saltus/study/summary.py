@@ -20,11 +20,13 @@ class Summary(Head):
             created.
         created, version: when, in seconds since 1970, and by which Saltus.
         best: the best trial: feasible if there is one, else the least violated; None before the first value.
-        evaluations: trials that were evaluated, failed ones included, repeated ones not.
+        evaluations: trials that were evaluated, failed ones included, repeated ones not, nor past data.
+        past: trials that were evaluated elsewhere, and count as known.
         failures: how often each reason for a failure occurred, the most frequent first.
         last_failure: the most recent trial that failed.
         repeated: candidates answered from the record.
         forgotten: trials that count no more.
+        in_line: points that were put in line and are not asked yet.
         generations, restarts: how many there have been.
         unfinished: trials that are asked or running.
         sessions: the processes that ran the study, oldest first.
@@ -42,10 +44,17 @@ class Summary(Head):
     sessions: list[Session]
     running: bool = False
     forgotten: int = 0
+    past: int = 0
+    in_line: int = 0
 
 
 def summarise(
-    head: Head, trials: Iterable[Trial], snapshots: Iterable[Snapshot], sessions: list[Session], running: bool
+    head: Head,
+    trials: Iterable[Trial],
+    snapshots: Iterable[Snapshot],
+    sessions: list[Session],
+    running: bool,
+    in_line: int = 0,
 ) -> Summary:
     """The state of a study, from one pass through what is on record.
 
@@ -54,7 +63,9 @@ def summarise(
         trials, snapshots: all of them, in the order asked.
         sessions: the processes that ran it, oldest first.
         running: whether the last of them still does.
+        in_line: how many points are in line.
     """
+    past = 0
     best: Trial | None = None
     reasons: Counter[str] = Counter()
     counts: Counter[str] = Counter()
@@ -62,12 +73,15 @@ def summarise(
     unfinished: list[Trial] = []
     key = ranking(head.direction)
     for trial in trials:
+        if trial.status == "done":
+            best = trial if best is None else min(best, trial, key=key)
+        if trial.past and trial.evaluated:
+            past += 1
+            continue
         counts[trial.status] += 1
         last[trial.status] = trial
         if trial.status == "failed":
             reasons[trial.reason or "unknown"] += 1
-        elif trial.status == "done":
-            best = trial if best is None else min(best, trial, key=key)
         elif trial.status in ("asked", "running") and trial.repeats is None:
             unfinished.append(trial)
     return Summary(
@@ -83,6 +97,8 @@ def summarise(
         unfinished=unfinished,
         sessions=sessions,
         running=running,
+        past=past,
+        in_line=in_line,
     )
 
 
@@ -112,7 +128,7 @@ def history_rows(
     last = 0
     for number, generation in itertools.groupby(trials, key=lambda t: t.generation):
         members, last = list(generation), restarts.get(number, last)
-        evaluations += sum(t.evaluated for t in members)
+        evaluations += sum(t.evaluated and not t.past for t in members)
         value = min((sign * t.value for t in members if t.feasible and t.value is not None), default=math.inf)
         best = min(best, value)
         known = [sign * v if v < math.inf else math.nan for v in (best, value)]

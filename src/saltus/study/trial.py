@@ -8,6 +8,8 @@ from ..order import Failure
 from ..search.stopping import Stop
 from ..space import Space
 
+PAST = -1  # the generation of past data
+
 Direction = Literal["minimize", "maximize"]
 Status = Literal["asked", "running", "done", "failed", "repeated", "forgotten"]
 
@@ -38,7 +40,7 @@ class Trial:
 
     Attributes:
         id: its number, from 0, in the order asked.
-        generation: the generation that it belongs to.
+        generation: the generation that it belongs to; `PAST` for past data, which was not asked here.
         params: what the objective gets: a dict, or a list for a space without names.
         status: "asked", "running", "done", "failed", "repeated": answered from an earlier trial, or
             "forgotten": what it gave counts no more.
@@ -80,8 +82,13 @@ class Trial:
 
     @property
     def evaluated(self) -> bool:
-        """Whether it was evaluated itself, with success or not."""
+        """Whether it was evaluated itself, with success or not, here or elsewhere."""
         return self.status in ("done", "failed")
+
+    @property
+    def past(self) -> bool:
+        """Whether it was evaluated elsewhere: no evaluation of this study, so it counts against no budget."""
+        return self.generation == PAST
 
     @property
     def over(self) -> bool:
