@@ -83,10 +83,12 @@ def test_a_batch_is_evaluated_at_once(capsys: pytest.CaptureFixture[str]) -> Non
     assert "Fitting 3 folds for each of 4 candidates" in capsys.readouterr().out
 
 
-def test_a_small_space_is_searched_to_its_end_and_no_further() -> None:
-    search = search_of(Ridge(), {"alpha": [1, 2, 3], "fit_intercept": [True, False]}, n_iter=50).fit(X, y)
+@pytest.mark.parametrize("strategy", ["saltus", "dx-nes-ici"])
+def test_a_small_space_is_searched_to_its_end_and_no_point_twice(strategy: str) -> None:
+    distributions = {"alpha": [1, 2, 3, 4, 5], "fit_intercept": [True, False]}
+    search = search_of(Ridge(), distributions, n_iter=50, strategy=strategy).fit(X, y)
     points = [tuple(params.values()) for params in search.cv_results_["params"]]
-    assert sorted(points) == [(a, b) for a in (1, 2, 3) for b in (False, True)]
+    assert sorted(points) == [(a, b) for a in (1, 2, 3, 4, 5) for b in (False, True)]
 
 
 def test_estimators_as_values_are_cloned() -> None:
@@ -127,10 +129,10 @@ def test_nothing_leaks_between_folds_and_the_folds_stay_the_same() -> None:
     data, labels = np.arange(12.0)[:, None], np.arange(12) % 2
     Recorder.seen.clear()
     given = Recorder()
-    search = search_of(given, {"p": Float(0, 1)}, n_iter=4, cv=KFold(3, shuffle=True)).fit(data, labels)
+    search = search_of(given, {"p": Float(0, 1)}, n_iter=8, cv=KFold(3, shuffle=True)).fit(data, labels)
     *fits, last = Recorder.seen
-    assert len(fits) == 12
-    assert len(set(fits)) == 3  # the same folds for each of the four points, though the splitter shuffles
+    assert len(fits) == 24
+    assert len(set(fits)) == 3  # the same folds for each of the eight points, though the splitter shuffles
     assert all(len(rows) == 8 for rows in fits)
     assert last == search.best_estimator_.rows_ == frozenset(range(12))
     assert not hasattr(given, "rows_")
