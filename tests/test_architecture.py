@@ -33,7 +33,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("problems", "plot"),
     ("study",),
     ("report",),
-    ("optuna",),
+    ("optuna", "sklearn"),
     ("cli",),
     ("__init__",),
     ("__main__",),
