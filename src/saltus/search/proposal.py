@@ -163,6 +163,7 @@ class Domain:
     memory: Memory = field(default_factory=lambda: Memory(0), compare=False, repr=False)
     surrogate: Surrogate | None = field(default=None, compare=False, repr=False)
     n_categories: int = 0
+    conditional: Encoding | None = field(default=None, compare=False, repr=False)  # if there are conditions
 
     @classmethod
     def of(cls, encoding: Encoding, settings: Settings, memory: Memory | None = None) -> Self:
@@ -175,7 +176,8 @@ class Domain:
         if settings.strategy == DEFAULT_STRATEGY:
             surrogate = Surrogate(UnitCube(encoding), memory, settings.without)
         shape = encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends
-        return cls(*shape, settings, memory, surrogate, encoding.n_categories)
+        conditional = None if encoding.space.activity is None else encoding
+        return cls(*shape, settings, memory, surrogate, encoding.n_categories, conditional)
 
     @property
     def n_ordered(self) -> int:
@@ -224,6 +226,21 @@ class Domain:
     def nowhere(self) -> Evaluated:
         """What has been found before anything was evaluated."""
         return Evaluated(np.zeros(self.N), np.zeros(self.lattice.size), *WORST)
+
+    def active(self, point: Evaluated) -> Mask:
+        """Which coordinates are active at a point: a change of another one changes nothing."""
+        if self.conditional is None:
+            return np.ones(self.N, dtype=bool)
+        return np.asarray(self.conditional.active(point.x[None], point.plateaus[None])[0])
+
+    def distinct(self, points: Proposals, beside: Evaluated) -> Mask:
+        """Which of several points are neither like one before them nor like another one."""
+        if self.conditional is None:
+            return np.ones(len(points.x), dtype=bool)
+        x = np.concatenate((beside.x[None], points.x))
+        plateaus = np.concatenate((beside.plateaus[None], points.plateaus))
+        _, first = np.unique(self.conditional.numbers(x, plateaus), axis=0, return_index=True)
+        return np.isin(np.arange(1, len(x)), first)
 
     def with_values(self, points: Proposals) -> Proposals:
         """Points with values for the discrete coordinates that are not known (NaN)."""

@@ -8,6 +8,7 @@ value, and no Gaussian moves along it. How their values are numbered is drawn at
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._typing import FloatArray, Params, PerVariable
+from .._typing import FloatArray, Mask, Params, PerVariable
+from .activity import Activity
 from .fold import Fold
 from .lattice import Lattice
 from .space import Space
@@ -129,7 +131,18 @@ class Encoding:
         return Points(numbers, self._as_params(numbers, plateaus))
 
     def numbers(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
-        """The same points as numbers alone, one row each."""
+        """The same points as numbers alone, one row each; what is not active is the same everywhere."""
+        numbers = self.all_numbers(x, plateaus)
+        return numbers if self.space.activity is None else self.space.activity.settled(numbers)
+
+    def active(self, x: FloatArray, plateaus: FloatArray) -> Mask:
+        """Which coordinates are active at points, one row each."""
+        if self.space.activity is None:
+            return np.ones(x.shape, dtype=bool)
+        return np.asarray(self.space.activity.active(self.all_numbers(x, plateaus))[:, self._order])
+
+    def all_numbers(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
+        """Likewise, as if everything were active."""
         numbers = np.empty((len(x), len(self.space.variables)))
         numbers[:, self._continuous_columns] = self._continuous_values(x)
         numbers[:, self._discrete_columns] = self._user_values(plateaus)
@@ -157,9 +170,11 @@ class Encoding:
 
     def numbers_of(self, params: Params) -> FloatArray:
         """One point in the user's order and units, from what the objective gets."""
-        names, variables = self.space.names, self.space.variables
+        names, variables, activity = self.space.names, self.space.variables, self.space.activity
         if names is None:
             values = list(params)
+        elif activity is not None:
+            return self._active_numbers_of(params, names, activity)
         else:
             missing = [name for name in names if name not in params]
             if missing:
@@ -171,6 +186,26 @@ class Encoding:
         numbers = np.array(
             [variable.check_within(value, self.space.label(i)) for i, (variable, value) in pairs]
         )
+        self._check_on_grid(numbers, values)
+        return numbers
+
+    def _active_numbers_of(self, params: Params, names: tuple[str, ...], activity: Activity) -> FloatArray:
+        """The same where there are conditions: exactly what is active has a value."""
+        numbers, values = activity.idle.copy(), activity.idle.tolist()
+        for i, (name, variable) in enumerate(zip(names, self.space.variables, strict=True)):
+            if name in params:
+                numbers[i], values[i] = variable.check_within(params[name], repr(name)), params[name]
+        self._check_on_grid(numbers, values)
+        active = activity.active(numbers[None])[0].tolist()
+        for i in activity.order:  # what is missing may be why another one is not active
+            name, when = names[i], self.space.variables[i].when
+            if active[i] and name not in params:
+                raise ValueError(f"a point has a value for each active variable; {name!r} is missing")
+            if name in params and not active[i]:
+                raise ValueError(f"{name!r} is not active here, leave it out: it is when {when!r}")
+        return numbers
+
+    def _check_on_grid(self, numbers: FloatArray, values: Sequence[Any]) -> None:
         whole = numbers[self._discrete]
         off = np.abs(self._values.value(self._values.plateau(whole)) - whole) > 1e-9 * np.maximum(
             1.0, np.abs(whole)
@@ -178,7 +213,6 @@ class Encoding:
         if off.any():
             i = self._discrete[int(off.argmax())]
             raise ValueError(f"{self.space.label(i)} must be one of its values, got {values[i]!r}")
-        return numbers
 
     def located(self, numbers: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Internal coordinates of one point, NaN for what is discrete, and its plateaus."""
@@ -198,6 +232,10 @@ class Encoding:
         here, there = (self._fold(each[None, :n] * scale)[0] for each in (x, own))
         own[n:] = self.lattice.value(exact)
         kept = np.concatenate((np.abs(here - there) <= ROUNDING * scale, plateaus == exact))
+        if self.space.activity is not None:  # what is not active is as it was drawn
+            idle = ~self.space.activity.active(numbers[None])[0][self._order]
+            kept |= idle
+            exact = np.where(idle[n:], plateaus, exact)
         return np.where(kept, x, own), exact
 
     def plateaus(self, numbers: FloatArray) -> FloatArray:
@@ -207,6 +245,9 @@ class Encoding:
     def params_of(self, numbers: FloatArray) -> Params:
         """A point as the objective gets it, from its numbers in the user's order and units."""
         plateaus = self._user_plateaus(numbers[None, self._discrete])
+        if self.space.activity is not None:  # which looks at values, not at what lies between them
+            numbers = numbers.copy()
+            numbers[self._discrete] = self._user_values(plateaus)[0]
         return self._as_params(numbers[None, :], plateaus)[0]
 
     def unrounded(self, x: FloatArray) -> FloatArray:
@@ -241,7 +282,14 @@ class Encoding:
         for i in self._fixed:
             columns[i] = self.space.variables[i].python(numbers[:, i], np.zeros(len(numbers)))
         names = self.space.names
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        rows = zip(*columns, strict=True)
+        if self.space.activity is None:
+            return [dict(zip(names, row, strict=True)) for row in rows]
+        active = self.space.activity.active(numbers).tolist()
+        return [
+            dict(itertools.compress(zip(names, row, strict=True), own))
+            for row, own in zip(rows, active, strict=True)
+        ]
 
 
 def _columns(indices: list[int]) -> slice | NDArray[np.intp]:
