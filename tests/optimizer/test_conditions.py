@@ -33,7 +33,7 @@ def mixed_value(p: dict[str, Any]) -> float:
     assert set(p) == expected
     value = (p["c"] - 0.3) ** 2 + {"rbf": 0.2, "poly": 0.0, "linear": 0.1}[p["kernel"]]
     value += 0.05 * abs(math.log10(p["gamma"]) - 1) if "gamma" in p else 0.0
-    return value + 0.1 * abs(p.get("degree", 4) - 4) + (p.get("fine", 0.7) - 0.7) ** 2
+    return float(value + 0.1 * abs(p.get("degree", 4) - 4) + (p.get("fine", 0.7) - 0.7) ** 2)
 
 
 def whole() -> Space:
@@ -49,12 +49,8 @@ def whole() -> Space:
 
 
 def whole_value(p: dict[str, Any]) -> float:
-    return (
-        {"a": 0.0, "b": 5.0, "c": 3.0}[p["kind"]]
-        + abs(p.get("k", 3) - 12)
-        + p.get("size", 0)
-        - p.get("on", 0)
-    )
+    value = {"a": 0.0, "b": 5.0, "c": 3.0}[p["kind"]] + abs(p.get("k", 3) - 12)
+    return float(value + p.get("size", 0) - p.get("on", 0))
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -156,7 +152,7 @@ def test_inactive_variables_do_not_make_a_search_much_slower() -> None:
 
     def value(p: dict[str, Any]) -> float:
         own = (p["x"] - 1) ** 2 + (p["y"] + 2) ** 2 + (p["k"] - 3) ** 2
-        return own + {"a": 0.0, "b": 3.0, "c": 6.0}[p.get("kind", "a")]
+        return float(own + {"a": 0.0, "b": 3.0, "c": 6.0}[p["kind"]])
 
     def evaluations(space: Space, seed: int) -> int:
         result = minimize(value, space, budget=400, seed=seed, target=1e-3)

@@ -147,7 +147,9 @@ def _study(table: dict[str, Any]) -> StudySettings:
 def _space(table: dict[str, Any]) -> Space:
     if not table:
         raise SettingsError("[space] must name at least one variable, got none")
-    space = Space({name: _variable(name, given) for name, given in table.items()})
+    variables = {name: _variable(name, given) for name, given in table.items()}
+    with blaming("[space] ", (ValueError, TypeError)):  # conditions
+        space = Space(variables)
     if not space.dimension:
         raise SettingsError("[space] has nothing to optimise: every variable has one value")
     return space
