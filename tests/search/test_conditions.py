@@ -72,7 +72,8 @@ def test_pairs_and_neighbours_are_different_points() -> None:
 
 def test_the_model_proposes_no_point_twice() -> None:
     def value(p: dict[str, Any]) -> float:
-        return abs(p["n"] - 4) + (0.0 if p["kind"] == "a" else 2 + abs(p["k"] - 3) + (p["side"] != "l"))
+        other = 0.0 if p["kind"] == "a" else 2 + abs(p["k"] - 3) + (p["side"] != "l")
+        return float(abs(p["n"] - 4) + other)
 
     parts = dict(zip(SPACE.keys, SPACE.variables, strict=True))
     space = Space({"n": Int(1, 9), **{name: parts[name] for name in ("kind", "k", "side")}})

@@ -184,6 +184,19 @@ def test_equal_active_parts_are_equal_points_in_the_unit_cube() -> None:
     assert all(np.array_equal(row, linear[0]) for row in linear)
 
 
+def test_a_point_that_was_rounded_otherwise_keeps_what_was_drawn_for_the_rest() -> None:
+    space = Space({"kind": KERNELS, "x": Float(0, 1), "y": Float(0, 1, when={"kind": "rbf"}), "k": Int(1, 9)})
+    encoding = Encoding(space)
+    x, plateaus = encoding.m + 0.5, np.array([6.0, 2.0])
+    (numbers,) = encoding.numbers(x[None], plateaus[None])
+    assert encoding.params_of(numbers).keys() == {"kind", "x", "k"}
+    numbers[1] += 1e-12
+    numbers[3] = 8.0
+    corrected, exact = encoding.corrected(numbers, x, plateaus)
+    assert corrected[:2].tolist() == x[:2].tolist()
+    assert exact.tolist() == [7.0, 2.0]
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
