@@ -13,14 +13,14 @@ from .search import STRATEGIES
 from .search.learnt import Expected, Share
 from .search.recommendation import Recommended
 from .search.stopping import Stop
-from .space import Categorical, Space
+from .space import Categorical, Space, at_least, at_most
 from .space.variables import Bool, Float, Int, Ordinal
 
 if TYPE_CHECKING:
     from .study import Study, StudyError, Trial
 
 __all__ = ["STRATEGIES", "Bool", "Categorical", "Float", "Int", "Ordinal", "Space"]
-__all__ += ["__version__", "minimize"]
+__all__ += ["__version__", "at_least", "at_most", "minimize"]
 __all__ += ["Best", "Candidate", "Failure", "History", "Optimizer", "Outcome", "Result", "Stop"]
 __all__ += [
     "Expected",

@@ -178,7 +178,7 @@ def minimize(
     )
     optimizer.enqueue(*checked_points(points))
     limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds, since)
-    repeats = not noisy and space.count_points() < math.inf
+    repeats = not noisy and (space.count_points() < math.inf or space.activity is not None)
     log = AnsweringLog(optimizer) if repeats else HistoryLog(optimizer)
     driver = Driver(optimizer, log, limits, maximize=maximize, on_error=on_error)
 

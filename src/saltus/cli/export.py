@@ -56,7 +56,9 @@ def rows(study: Study, limits: list[str]) -> Iterator[list[Any]]:
     """One for each evaluation."""
     for trial in study.trials():
         if trial.evaluated:
-            values = trial.params.values() if isinstance(trial.params, dict) else trial.params
+            values = trial.params
+            if isinstance(trial.params, dict):  # what was not active is empty
+                values = [trial.params.get(name) for name in study.space.keys]
             reason = violation(trial) if trial.violation else trial.reason
             given = trial.constraints or {}
             amounts = [_finite(given.get(name)) for name in limits]

@@ -56,6 +56,7 @@ class Command:
         work: the folder for those that are kept.
         scratch: where working folders are made; default the system's temporary folder.
         record: whose trials these are; by that and its number a command is known that was left running.
+        variables: names of all variables; one that a point has no value for is no text.
     """
 
     arguments: tuple[str, ...]
@@ -65,6 +66,7 @@ class Command:
     work: Path | None = None
     scratch: Path | None = None
     record: str = ""
+    variables: tuple[str, ...] = ()
 
     def unknown_names(self, names: Sequence[str]) -> list[str]:
         """What stands in braces and looks like a name, or nearly like one of these, but is none."""
@@ -91,7 +93,7 @@ class Command:
         >>> Command(("sim", "--r={r}", "{{r}}"), Path("/study")).filled({"r": 0.5}, trial=3)
         ['sim', '--r=0.5', '{r}']
         """
-        values = {"study_dir": str(self.folder), "trial": str(trial)}
+        values = dict.fromkeys(self.variables, "") | {"study_dir": str(self.folder), "trial": str(trial)}
         # all digits, true and false; text as it is
         values |= {name: v if isinstance(v, str) else json.dumps(v) for name, v in params.items()}
 

@@ -13,10 +13,10 @@ from ..search.stopping import Stop
 from .evaluation import Run
 from .evaluator import Job, settled
 
-# evaluations, best value, value and size of a generation, restarts before it
-Point = tuple[float, ...]
+Point = tuple[object, ...]  # what tells points apart
 # Candidates in a row that were all known, for each dimension: nothing new is to be expected then.
 REPEATS_IN_A_ROW = 200
+# evaluations, best value, value and size of a generation, restarts before it
 HistoryRow = tuple[float, float, float, float, float]
 
 
@@ -87,7 +87,9 @@ class HistoryLog:
 
 @dataclass
 class AnsweringLog(HistoryLog):
-    """Remembers outcomes too, and answers points that are known: for a space with a finite number of them.
+    """Remembers outcomes too, and answers points that are known.
+
+    For a space with a finite number of them, or with conditions.
 
     When all of them are known, or the search proposes nothing new, that is a reason to stop. What is answered
     is no evaluation. Once the objective is known to be noisy, nothing is answered any more.
@@ -145,4 +147,4 @@ class AnsweringLog(HistoryLog):
 def _point(candidate: Candidate) -> Point:
     """What is equal for equal points."""
     params = candidate.params
-    return tuple(params.values()) if isinstance(params, dict) else tuple(params.tolist())
+    return tuple(params.items()) if isinstance(params, dict) else tuple(params.tolist())

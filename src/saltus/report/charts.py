@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ..search.learnt import Share
-from ..space import Space
+from ..space.activity import count_values
 from ..space.categorical import Categorical
 from ..space.variables import Bool, Variable
 from ..study.summary import Summary
@@ -146,7 +146,7 @@ def _means(run: Sequence[tuple[int, Snapshot]], i: int, log: bool) -> list[tuple
 
 def _plateaus(kind: Variable) -> list[tuple[float, str, float, float]]:
     """Each value of a discrete variable: value, label, lower and upper edge; none if there are too many."""
-    if Space({"": kind}).count_points() > MOST_PLATEAUS:
+    if count_values(kind) > MOST_PLATEAUS:
         return []
     grid = kind.grid()
     if isinstance(grid, tuple):

@@ -132,8 +132,17 @@ def raw(space: Space, params: Any, i: int) -> Any:
         return None
 
 
+def _inactive(space: Space, params: Any, i: int) -> bool:
+    """Whether a point has no parameter i because of its condition."""
+    if space.names is None or space.variables[i].when is None:
+        return False
+    return isinstance(params, Mapping) and space.names[i] not in params
+
+
 def coordinate(space: Space, params: Any, i: int) -> float | None:
     """Parameter i as a finite number, or None; of a category its place among the choices."""
+    if _inactive(space, params, i):
+        return None
     try:
         x = space.variables[i].number(raw(space, params, i))
     except (TypeError, ValueError, OverflowError):
@@ -145,7 +154,9 @@ def parameter(space: Space, trial: Trial | None, i: int) -> str:
     """Parameter i of a trial in words, not escaped."""
     value = None if trial is None else raw(space, trial.params, i)
     variable = space.variables[i]
-    if trial is None or (value is None and not isinstance(variable, Categorical)):
+    if trial is None or _inactive(space, trial.params, i):
+        return NOTHING
+    if value is None and not isinstance(variable, Categorical):
         return NOTHING
     # a space without names holds floats only
     if isinstance(value, float) and isinstance(variable, Bool):

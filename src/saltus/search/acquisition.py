@@ -249,7 +249,7 @@ def refined(
         options={"maxiter": SEQUENCE, "ftol": 1e-6},
     )
     end = found.x if np.isfinite(found.x).all() else start[:n]
-    return whole(np.clip(end, box.low[:n], box.high[:n]))
+    return cube.settled(whole(np.clip(end, box.low[:n], box.high[:n])))
 
 
 def lowest(
@@ -335,7 +335,7 @@ def _improved(
                 slope[moved] = acquisition.slope(u[moved])[:, :n]
             around.append(_continuous_neighbours(slope, random[turn], box, u, step))
             step *= SHORTER
-        tried = np.concatenate(around, axis=1)
+        tried = cube.settled(np.concatenate(around, axis=1))
         count = tried.shape[1]
         if not count:
             break

@@ -42,7 +42,8 @@ class CategoryPairs(Phase):
         """Around this point."""
         self.domain = domain
         self.best = self.start = point
-        self.queue = pairs(domain, point.plateaus, rng)
+        queue = pairs(domain, point.plateaus, rng)
+        self.queue = queue[domain.distinct(self._changed(queue), point)]
         self.done = not len(self.queue)
 
     def propose(self) -> Proposals:

@@ -25,7 +25,9 @@ class CoordinateScan(Phase):
         """The coordinates come in random order."""
         self.domain = domain
         self.best = self.start = point
-        self.order: list[int] = rng.permutation(domain.n_continuous).tolist()  # the first one is the current
+        active = domain.active(point)
+        order: list[int] = rng.permutation(domain.n_continuous).tolist()
+        self.order = [j for j in order if active[j]]  # the first one is the current
         self.places: FloatArray | None = None  # on the line, from 0 to 1: what is to be evaluated next
         self.minima: list[tuple[Key, float]] = []  # with their places, while they are refined
         self.halvings = 0

@@ -80,11 +80,12 @@ class IntegerEvolution(Phase):
                 n = self.domain.n_categories
                 if n:
                     tried[:, -n:] = _recombined(rng, factor, *(each[:, -n:] for each in (a, b, c, anywhere)))
-            new = ~seen.which(self._cube(tried))
-            for row, plateaus, is_new in zip(missing, tried, new.tolist(), strict=True):
-                if is_new and plateaus.tobytes() not in taken:
+            u = self._cube(tried)
+            new = ~seen.which(u)
+            for row, plateaus, point, is_new in zip(missing, tried, u, new.tolist(), strict=True):
+                if is_new and point.tobytes() not in taken:
                     found[row] = plateaus
-                    taken.add(plateaus.tobytes())
+                    taken.add(point.tobytes())
         if not found:  # they are all the same, or all around them is known
             found[0] = np.floor(rng.random(size) * (last + 1))
         self.rows = sorted(found)

@@ -53,7 +53,9 @@ class IntegerNeighbours(Phase):
         self.winner = model
         self.crowd: list[Newton] = []
         moved = beside(domain, point.plateaus)
-        for x, plateaus in zip(*domain.proposals(point.x[None, : domain.n_continuous], moved), strict=True):
+        points = domain.proposals(point.x[None, : domain.n_continuous], moved)
+        new = domain.distinct(points, point)
+        for x, plateaus in zip(points.x[new], points.plateaus[new], strict=True):
             self.crowd.append(model.elsewhere(Evaluated(x, plateaus, 0.0, math.nan)))
         self.done = not self.crowd
 

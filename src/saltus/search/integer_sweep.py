@@ -25,8 +25,13 @@ class IntegerSweep(Phase):
         self.domain = domain
         self.best = self.start = point
         self.order = rng.permutation(domain.lattice.size).tolist()
-        self.queue: list[int] = list(self.order)  # integers still to be tried here
+        self.queue: list[int] = self._active(self.order)  # integers still to be tried here
         self.done = not self.queue
+
+    def _active(self, integers: list[int]) -> list[int]:
+        """Those of the integers that mean something at the best point."""
+        active = self.domain.active(self.best)[self.domain.n_continuous :].tolist()
+        return [j for j in integers if active[j]]
 
     def propose(self) -> Proposals:
         """All other values of the next integers."""
@@ -97,6 +102,7 @@ class IntegerSweep(Phase):
             ahead.append(winner)  # not all of its values have been tried
         self.queue = ahead + left
         self.queue += [j for j in self.order if j not in self.queue and j != winner]
+        self.queue = self._active(self.queue)
 
 
 def other_values(plateau: float, last: float) -> list[float]:

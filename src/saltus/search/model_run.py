@@ -173,7 +173,7 @@ class ModelRun(Phase):
             found = step(known[same, :n], merits[same], cube.low[:n], cube.high[:n])
         if found is None:
             return none
-        point = np.concatenate((found.x, best[n:]))
+        point = cube.settled(np.concatenate((found.x, best[n:])))
         if rules is not None and not rules.allowed(point[None])[0]:
             point = rules.border(point, best)
         if point in Seen(known) or (surrogate.failing and not self._likely(point)):

@@ -165,6 +165,7 @@ class Domain:
     surrogate: Surrogate | None = field(default=None, compare=False, repr=False)
     n_categories: int = 0
     known: Known | None = field(default=None, compare=False, repr=False)  # constraints
+    conditional: Encoding | None = field(default=None, compare=False, repr=False)  # if there are conditions
 
     @classmethod
     def of(cls, encoding: Encoding, settings: Settings, memory: Memory | None = None) -> Self:
@@ -178,7 +179,8 @@ class Domain:
             surrogate = Surrogate(UnitCube(encoding), memory, settings.without)
         shape = encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends
         known = Known(encoding) if encoding.space.where.given else None
-        return cls(*shape, settings, memory, surrogate, encoding.n_categories, known)
+        conditional = None if encoding.space.activity is None else encoding
+        return cls(*shape, settings, memory, surrogate, encoding.n_categories, known, conditional)
 
     @property
     def n_ordered(self) -> int:
@@ -237,6 +239,21 @@ class Domain:
     def nowhere(self) -> Evaluated:
         """What has been found before anything was evaluated."""
         return Evaluated(np.zeros(self.N), np.zeros(self.lattice.size), *WORST)
+
+    def active(self, point: Evaluated) -> Mask:
+        """Which coordinates are active at a point: a change of another one changes nothing."""
+        if self.conditional is None:
+            return np.ones(self.N, dtype=bool)
+        return np.asarray(self.conditional.active(point.x[None], point.plateaus[None])[0])
+
+    def distinct(self, points: Proposals, beside: Evaluated) -> Mask:
+        """Which of several points are neither like one before them nor like another one."""
+        if self.conditional is None:
+            return np.ones(len(points.x), dtype=bool)
+        x = np.concatenate((beside.x[None], points.x))
+        plateaus = np.concatenate((beside.plateaus[None], points.plateaus))
+        _, first = np.unique(self.conditional.numbers(x, plateaus), axis=0, return_index=True)
+        return np.isin(np.arange(1, len(x)), first)
 
     def with_values(self, points: Proposals) -> Proposals:
         """Points with values for the discrete coordinates that are not known (NaN)."""

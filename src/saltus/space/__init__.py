@@ -1,6 +1,7 @@
 """The user's variables, and the coordinates in which a strategy sees them."""
 
 from .categorical import Categorical
+from .conditions import at_least, at_most
 from .encoding import Encoding
 from .lattice import Lattice
 from .space import Space
@@ -8,4 +9,4 @@ from .unit import UnitCube
 from .variables import Bool, Float, Int, Ordinal, Variable
 
 __all__ = ["Bool", "Categorical", "Encoding", "Float", "Int", "Lattice", "Ordinal", "Space"]
-__all__ += ["UnitCube", "Variable"]
+__all__ += ["UnitCube", "Variable", "at_least", "at_most"]

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._typing import FloatArray
+from . import conditions
 from .variables import Axis, Variable
 
 LISTED = 8  # choices in a message
 PLAIN = (str, int, float, bool, type(None))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Categorical(Variable):
     """One of several values without an order; the objective gets the very value given.
 
     Args:
         choices: at least one value, all different: text, numbers, switches, None. Other hashable values will
             do as well, but for studies and states, which are written down.
+        when: which values of other variables make it active; default always (docs/conditions.md).
 
     Which comes first means nothing: the search is the same in distribution for every order.
 
@@ -32,12 +34,13 @@ class Categorical(Variable):
     """
 
     choices: tuple[Any, ...]
+    when: Mapping[str, Any] | None = field(default=None, hash=False, kw_only=True)
     discrete: ClassVar[bool] = True
     ordered: ClassVar[bool] = False
     init = None  # it starts anywhere
     scale = None
 
-    def __init__(self, choices: Iterable[Any]) -> None:
+    def __init__(self, choices: Iterable[Any], *, when: Mapping[str, Any] | None = None) -> None:
         """Any iterable with an order that stays the same: it tells values apart in records."""
         if isinstance(choices, (str, bytes, Mapping, Set)) or not isinstance(choices, Iterable):
             raise TypeError(f"Categorical: choices must be a list of different values, got {choices!r:.200}")
@@ -55,12 +58,13 @@ class Categorical(Variable):
             raise ValueError("Categorical: expected at least one choice, got none")
         object.__setattr__(self, "choices", given)
         object.__setattr__(self, "_places", places)
+        object.__setattr__(self, "when", conditions.checked(when, "Categorical"))
 
     def __eq__(self, other: object) -> bool:
         """The same choices of the same types in the same order: True is not 1."""
         if not isinstance(other, Categorical):
             return NotImplemented
-        return self._typed() == other._typed()
+        return self._typed() == other._typed() and self.when == other.when
 
     def __hash__(self) -> int:
         """By its choices."""

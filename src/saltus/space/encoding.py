@@ -8,6 +8,7 @@ value, and no Gaussian moves along it. How their values are numbered is drawn at
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._checks import did_you_mean
-from .._typing import FloatArray, Params, PerVariable
+from .._typing import FloatArray, Mask, Params, PerVariable
+from .activity import Activity
 from .fold import Fold
 from .lattice import Lattice
 from .space import Space
@@ -130,7 +132,18 @@ class Encoding:
         return Points(numbers, self.as_params(numbers, plateaus))
 
     def numbers(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
-        """The same points as numbers alone, one row each."""
+        """The same points as numbers alone, one row each; what is not active is the same everywhere."""
+        numbers = self.all_numbers(x, plateaus)
+        return numbers if self.space.activity is None else self.space.activity.settled(numbers)
+
+    def active(self, x: FloatArray, plateaus: FloatArray) -> Mask:
+        """Which coordinates are active at points, one row each."""
+        if self.space.activity is None:
+            return np.ones(x.shape, dtype=bool)
+        return np.asarray(self.space.activity.active(self.all_numbers(x, plateaus))[:, self._order])
+
+    def all_numbers(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
+        """Likewise, as if everything were active."""
         numbers = np.empty((len(x), len(self.space.variables)))
         numbers[:, self._continuous_columns] = self._continuous_values(x)
         numbers[:, self._discrete_columns] = self._user_values(plateaus)
@@ -158,9 +171,11 @@ class Encoding:
 
     def numbers_of(self, params: Params) -> FloatArray:
         """One point in the user's order and units, from what the objective gets."""
-        names, variables = self.space.names, self.space.variables
+        names, variables, activity = self.space.names, self.space.variables, self.space.activity
         if names is None:
             values = list(params)
+        elif activity is not None:
+            return self._active_numbers_of(params, names, activity)
         else:
             missing = [name for name in names if name not in params]
             if missing:
@@ -172,6 +187,26 @@ class Encoding:
         numbers = np.array(
             [variable.check_within(value, self.space.label(i)) for i, (variable, value) in pairs]
         )
+        self._check_on_grid(numbers, values)
+        return numbers
+
+    def _active_numbers_of(self, params: Params, names: tuple[str, ...], activity: Activity) -> FloatArray:
+        """The same where there are conditions: exactly what is active has a value."""
+        numbers, values = activity.idle.copy(), activity.idle.tolist()
+        for i, (name, variable) in enumerate(zip(names, self.space.variables, strict=True)):
+            if name in params:
+                numbers[i], values[i] = variable.check_within(params[name], repr(name)), params[name]
+        self._check_on_grid(numbers, values)
+        active = activity.active(numbers[None])[0].tolist()
+        for i in activity.order:  # what is missing may be why another one is not active
+            name, when = names[i], self.space.variables[i].when
+            if active[i] and name not in params:
+                raise ValueError(f"a point has a value for each active variable; {name!r} is missing")
+            if name in params and not active[i]:
+                raise ValueError(f"{name!r} is not active here, leave it out: it is when {when!r}")
+        return numbers
+
+    def _check_on_grid(self, numbers: FloatArray, values: Sequence[Any]) -> None:
         whole = numbers[self._discrete]
         off = np.abs(self._values.value(self._values.plateau(whole)) - whole) > 1e-9 * np.maximum(
             1.0, np.abs(whole)
@@ -179,7 +214,6 @@ class Encoding:
         if off.any():
             i = self._discrete[int(off.argmax())]
             raise ValueError(f"{self.space.label(i)} must be one of its values, got {values[i]!r}")
-        return numbers
 
     def completed(self, given: Any) -> FloatArray:
         """One point in the user's order and units, where what is not given is as in the first mean.
@@ -203,12 +237,20 @@ class Encoding:
                 raise TypeError(f"a point is a dict of values by name, got {given!r}")
             self.check_names(given)
             some = {names.index(name): value for name, value in given.items()}
-        whole = self.params_of(self.first)
+        numbers = self._first
+        values = numbers.tolist()
         for i, value in some.items():
             if value is not None:
-                self.space.variables[i].check_within(value, space.label(i))
-                whole[i if names is None else names[i]] = value
-        numbers = self.numbers_of(whole)
+                numbers[i], values[i] = space.variables[i].check_within(value, space.label(i)), value
+        self._check_on_grid(numbers, values)
+        if space.activity is not None and names is not None:
+            active = space.activity.active(numbers[None])[0]
+            for i in some:
+                if not active[i]:
+                    when = space.variables[i].when
+                    raise ValueError(f"{names[i]!r} is not active here, leave it out: it is when {when!r}")
+            numbers = space.activity.settled(numbers[None])[0]
+        whole = self.params_of(numbers)
         if space.where.given and space.where.excess(numbers[None], lambda rows: [whole])[0] > 0:
             raise ValueError(f"{whole!r} breaks a rule of the space (where)")
         return numbers
@@ -216,8 +258,14 @@ class Encoding:
     @property
     def first(self) -> FloatArray:
         """The first mean as a point in the user's order and units, integers rounded."""
+        numbers = self._first
+        return numbers if self.space.activity is None else self.space.activity.settled(numbers[None])[0]
+
+    @property
+    def _first(self) -> FloatArray:
+        """The same, as if everything were active."""
         plateaus = self.lattice.plateau(self.m[None, self.n_continuous :])
-        return np.asarray(self.numbers(self.m[None], plateaus)[0])
+        return np.asarray(self.all_numbers(self.m[None], plateaus)[0])
 
     def check_names(self, given: Mapping[str, Any]) -> None:
         """A ValueError if a point names what is no variable."""
@@ -245,6 +293,10 @@ class Encoding:
         here, there = (self._fold(each[None, :n] * scale)[0] for each in (x, own))
         own[n:] = self.lattice.value(exact)
         kept = np.concatenate((np.abs(here - there) <= ROUNDING * scale, plateaus == exact))
+        if self.space.activity is not None:  # what is not active is as it was drawn
+            idle = ~self.space.activity.active(numbers[None])[0][self._order]
+            kept |= idle
+            exact = np.where(idle[n:], plateaus, exact)
         return np.where(kept, x, own), exact
 
     def plateaus(self, numbers: FloatArray) -> FloatArray:
@@ -254,6 +306,9 @@ class Encoding:
     def params_of(self, numbers: FloatArray) -> Params:
         """A point as the objective gets it, from its numbers in the user's order and units."""
         plateaus = self._user_plateaus(numbers[None, self._discrete])
+        if self.space.activity is not None:  # which looks at values, not at what lies between them
+            numbers = numbers.copy()
+            numbers[self._discrete] = self._user_values(plateaus)[0]
         return self.as_params(numbers[None, :], plateaus)[0]
 
     def unrounded(self, x: FloatArray) -> FloatArray:
@@ -289,7 +344,14 @@ class Encoding:
         for i in self._fixed:
             columns[i] = self.space.variables[i].python(numbers[:, i], np.zeros(len(numbers)))
         names = self.space.names
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        rows = zip(*columns, strict=True)
+        if self.space.activity is None:
+            return [dict(zip(names, row, strict=True)) for row in rows]
+        active = self.space.activity.active(numbers).tolist()
+        return [
+            dict(itertools.compress(zip(names, row, strict=True), own))
+            for row, own in zip(rows, active, strict=True)
+        ]
 
 
 def _columns(indices: list[int]) -> slice | NDArray[np.intp]:

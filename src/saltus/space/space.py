@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
+from . import conditions
+from .activity import Activity, count_values
 from .categorical import Categorical
 from .variables import Bool, Float, Int, Ordinal, Variable
 from .where import Rule, Where, is_function
@@ -66,7 +68,15 @@ class Space:
                     f"Space: variable {label} is a Categorical, which needs a name: write Space({{...}}); "
                     "without names the objective gets an array of numbers"
                 )
+            if self.names is None and variable.when is not None:
+                raise TypeError(
+                    f"Space: variable {label} has a condition, which needs names: write Space({{...}}); "
+                    "without names the objective gets an array of all numbers"
+                )
         self.variables: tuple[Variable, ...] = tuple(given)
+        self.activity: Activity | None = None  # which variables are active where, if there are conditions
+        if self.names is not None and any(v.when is not None for v in given):
+            self.activity = Activity(self.names, self.variables)
         self.dimension = sum(not v.fixed for v in given)  # how many can vary
         self.where = Where(() if where is None else where, self.keys, self.variables)
 
@@ -108,6 +118,9 @@ class Space:
                 row["choices"] = variable.plain()
             if isinstance(variable, Float) and variable.step is None:
                 del row["step"]  # as states and records say it that are older than steps
+            when = row.pop("when")
+            if when is not None:
+                row["when"] = conditions.plain(when)
             rows.append({"kind": type(variable).__name__, **row})
         plain = {"names": None if self.names is None else list(self.names), "variables": rows}
         return plain | ({"where": self.where.plain()} if self.where.given else {})
@@ -144,7 +157,13 @@ class Space:
 
         >>> Space({"on": Bool(), "kind": Categorical(["a", "b"])}).numbers({"on": True, "kind": "b"})
         [1.0, 1.0]
+
+        What is not active has the same number at all points: that of the middle of its range, or of a
+        category that of its first value.
         """
+        if self.names is not None and self.activity is not None:
+            rows = zip(self.names, self.variables, self.activity.idle.tolist(), strict=True)
+            return [v.number(params[name]) if name in params else idle for name, v, idle in rows]
         values = params if self.names is None else [params[name] for name in self.names]
         return [variable.number(value) for variable, value in zip(self.variables, values, strict=True)]
 
@@ -153,12 +172,13 @@ class Space:
 
         >>> Space({"a": Int(0, 9), "b": Bool()}).count_points(), Space({"x": Float(0, 1)}).count_points()
         (20, inf)
+
+        Points that differ only in what is not active are the same. With conditions on variables that have
+        more than 100,000 combinations of values it is an upper bound.
         """
-        free = [v for v in self.variables if not v.fixed]
-        if not all(v.discrete for v in free):
-            return math.inf
-        grids = (v.grid() for v in free)
-        return math.prod(grid[2] if isinstance(grid, tuple) else len(grid) for grid in grids)
+        if self.activity is not None:
+            return self.activity.count()
+        return math.prod(map(count_values, self.variables))
 
     def label(self, i: int) -> str:
         """What to call variable i in a message.

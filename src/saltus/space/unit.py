@@ -77,25 +77,38 @@ class UnitCube:
         u = np.clip(u, self.low, self.high)
         n = self.n_continuous
         u[..., n:] = self.lattice.value(self.lattice.plateau(u[..., n:]))
-        return np.asarray(u)
+        return self.settled(np.asarray(u))
 
-    def numbers(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Points as numbers in the user's order and units, one row each, and the plateaus of the integers."""
-        u = np.clip(u, self.low, self.high)
-        n = self.n_continuous
-        plateaus = self.lattice.plateau(u[:, n:])
-        values = self._first + u[:, :n] * self._span
-        values[:, self._log] = np.exp(np.minimum(values[:, self._log], LARGEST_LOG))
-        values = np.clip(values, self._ranges[:, 0], self._ranges[:, 1])
-        numbers = self._encoding.numbers(np.zeros((len(u), self.N)), plateaus)
-        numbers[:, self._continuous] = values
-        return numbers, plateaus
+    def settled(self, u: FloatArray) -> FloatArray:
+        """The same points with what is not active where it always is: then equal ones are equal."""
+        activity = self._encoding.space.activity
+        if activity is None:
+            return u
+        rows = u.reshape(-1, self.N)
+        active = activity.active(self._numbers(np.clip(rows, self.low, self.high)))[:, self.order]
+        return np.where(active, rows, self.of_numbers(activity.idle[None])).reshape(u.shape)
 
     def points(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coordinates of a strategy, one row each, and the plateaus of the integer ones."""
         numbers, plateaus = self.numbers(u)
         x = np.array([self._encoding.encode(row) for row in numbers]).reshape(len(u), self.N)
         return x, plateaus
+
+    def numbers(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Points as numbers in the user's order and units, one row each, and the plateaus of the integers."""
+        u = np.clip(self.settled(u), self.low, self.high)
+        return self._numbers(u), self.lattice.plateau(u[:, self.n_continuous :])
+
+    def _numbers(self, u: FloatArray) -> FloatArray:
+        """Points within the ends, one row each, as numbers in the user's order and units."""
+        n = self.n_continuous
+        plateaus = self.lattice.plateau(u[:, n:])
+        values = self._first + u[:, :n] * self._span
+        values[:, self._log] = np.exp(np.minimum(values[:, self._log], LARGEST_LOG))
+        values = np.clip(values, self._ranges[:, 0], self._ranges[:, 1])
+        numbers = self._encoding.all_numbers(np.zeros((len(u), self.N)), plateaus)
+        numbers[:, self._continuous] = values
+        return numbers
 
 
 def _cells(variable: Variable) -> FloatArray | tuple[float, float, int]:

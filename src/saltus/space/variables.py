@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from .._typing import FloatArray
+from . import conditions
 
 # The first standard deviation, as a share of a variable's range: docs/choices.md, experiments/scale.py.
 DEFAULT_SHARE = 0.15
@@ -79,6 +80,13 @@ class Variable(ABC):
     log: bool = False
     init: float | None
     scale: float | None
+    when: Mapping[str, Any] | None = None  # its condition, of all kinds: docs/conditions.md
+
+    def __repr__(self) -> str:
+        """As it is written; without a condition where there is none."""
+        own = [f.name for f in fields(self)]  # type: ignore[arg-type]  # each kind is a dataclass
+        shown = [name for name in own if name != "when" or self.when is not None]
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
     @property
     @abstractmethod
@@ -171,6 +179,7 @@ class Variable(ABC):
 
     def _check_start(self) -> None:
         kind = type(self).__name__
+        object.__setattr__(self, "when", conditions.checked(self.when, kind))
         if self.init is not None:
             object.__setattr__(self, "init", self.check_init(self.init, kind))
         if self.scale is not None:
@@ -201,7 +210,7 @@ class Variable(ABC):
         return value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Float(Variable):
     """A real number; bounds are optional on either side.
 
@@ -212,6 +221,7 @@ class Float(Variable):
         scale: the first standard deviation, in the variable's own unit; default a share of the range.
         step: only low, low + step, low + 2 step, ..., which are as written: 0.3, not 0.30000000000000004. It
             needs both bounds; `high` becomes the last of these values, if it is none of them.
+        when: which values of other variables make it active; default always (docs/conditions.md).
 
     >>> Float(1e-5, 1e-1, log=True)
     Float(low=1e-05, high=0.1, log=True, init=None, scale=None, step=None)
@@ -225,6 +235,7 @@ class Float(Variable):
     init: float | None = None
     scale: float | None = None
     step: float | None = None
+    when: Mapping[str, Any] | None = field(default=None, hash=False, kw_only=True)
 
     def __post_init__(self) -> None:
         """Bounds become floats, an infinite one None; what is wrong is an error that says so."""
@@ -315,7 +326,7 @@ def _stepped(low: float, high: float, step: float) -> FloatArray:
     return values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Int(Variable):
     """A whole number from low to high, both included.
 
@@ -324,6 +335,7 @@ class Int(Variable):
         log: 1, 2, 4 and 8 are equally far apart: for sizes, counts and widths; needs `low` of 1 or more.
         init: where to start, which need not be whole; default the middle of the range.
         scale: the first standard deviation; default a share of the range.
+        when: which values of other variables make it active; default always (docs/conditions.md).
 
     >>> Int(1, 64, log=True)
     Int(low=1, high=64, log=True, init=None, scale=None)
@@ -334,6 +346,7 @@ class Int(Variable):
     log: bool = False
     init: float | None = None
     scale: float | None = None
+    when: Mapping[str, Any] | None = field(default=None, hash=False, kw_only=True)
     discrete: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -375,7 +388,7 @@ class Int(Variable):
         return [int(v) for v in column.tolist()]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ordinal(Variable):
     """One of several increasing numbers; the objective gets the very values given.
 
@@ -383,6 +396,7 @@ class Ordinal(Variable):
         values: at least one finite number, strictly increasing.
         init: where to start, a number within the range of the values; default its middle.
         scale: the first standard deviation; default a share of the range.
+        when: which values of other variables make it active; default always (docs/conditions.md).
 
     >>> Ordinal([0.1, 0.5, 2.0]).values
     (0.1, 0.5, 2.0)
@@ -391,9 +405,17 @@ class Ordinal(Variable):
     values: tuple[Any, ...]
     init: float | None = None
     scale: float | None = None
+    when: Mapping[str, Any] | None = field(default=None, hash=False, kw_only=True)
     discrete: ClassVar[bool] = True
 
-    def __init__(self, values: Iterable[Any], init: float | None = None, scale: float | None = None) -> None:
+    def __init__(
+        self,
+        values: Iterable[Any],
+        init: float | None = None,
+        scale: float | None = None,
+        *,
+        when: Mapping[str, Any] | None = None,
+    ) -> None:
         """Any iterable of at least one finite number, strictly increasing."""
         if not isinstance(values, Iterable):
             raise TypeError(f"Ordinal: values must be a list of increasing numbers, got {values!r}")
@@ -414,6 +436,7 @@ class Ordinal(Variable):
         object.__setattr__(self, "values", given)
         object.__setattr__(self, "init", init)
         object.__setattr__(self, "scale", scale)
+        object.__setattr__(self, "when", when)
         self._check_start()
 
     @property
@@ -437,13 +460,14 @@ class Ordinal(Variable):
         return [self.values[int(k)] for k in plateaus.tolist()]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bool(Variable):
     """A switch: the objective gets False or True.
 
     Args:
         init: where to start, from -0.5 to 1.5; default 0.5, either way.
         scale: the first standard deviation; default a share of the range.
+        when: which values of other variables make it active; default always (docs/conditions.md).
 
     >>> from saltus import Space, minimize
     >>> minimize(lambda p: 0 if p["on"] else 1, Space({"on": Bool()}), budget=10, seed=1).params
@@ -452,6 +476,7 @@ class Bool(Variable):
 
     init: float | None = None
     scale: float | None = None
+    when: Mapping[str, Any] | None = field(default=None, hash=False, kw_only=True)
     discrete: ClassVar[bool] = True
     fixed: ClassVar[bool] = False  # a constant where others compute
 

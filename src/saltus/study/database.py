@@ -6,6 +6,7 @@ long, and be paid again when the power fails. Each row has a checksum: damage is
 """
 
 import hashlib
+import itertools
 import json
 import math
 import operator
@@ -22,10 +23,13 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
+import numpy as np
+
 from .._typing import Params
 from .._version import __version__
 from ..order import Failure
 from ..space import Categorical, Space
+from ..space.activity import Activity
 from .connection import connected, explained
 from .errors import RecordError
 from .trial import Head, Session, Snapshot, Trial
@@ -319,13 +323,33 @@ class Database:
             return _typed(Trial(id, generation, point, status, value, violation, amounts, kind, *rest))
 
     def _check_point(self, params: Any) -> None:
-        """A value for each variable, in their order and within their ranges, and nothing else."""
+        """A value for each active variable, in their order and within their ranges, and nothing else."""
         space = self.head.space
+        if space.activity is not None:
+            self._check_active(params, space.activity)
+            return
         named = isinstance(params, dict) and space.names is not None and tuple(params) == space.names
         listed = isinstance(params, list) and space.names is None and len(params) == len(space)
         if not (named or listed):
             raise ValueError("params must be a number or a choice for each variable")
-        values = [*params.values()] if isinstance(params, dict) else [*params]
+        self._check_values([*params.values()] if isinstance(params, dict) else [*params])
+
+    def _check_active(self, params: Any, activity: Activity) -> None:
+        """The same where there are conditions."""
+        space = self.head.space
+        given = [isinstance(params, dict) and name in params for name in space.keys]
+        if not isinstance(params, dict) or [*params] != [*itertools.compress(space.keys, given)]:
+            raise ValueError("params must be a number or a choice for each active variable")
+        idle = zip(space.keys, space.variables, activity.idle.tolist(), strict=True)
+        values = [
+            params[name] if name in params else variable.python(np.array([number]), np.zeros(1))[0]
+            for name, variable, number in idle
+        ]
+        self._check_values(values)
+        if activity.active(np.array([space.numbers(params)]))[0].tolist() != given:
+            raise ValueError("params must hold what is active, and nothing else")
+
+    def _check_values(self, values: list[Any]) -> None:
         for column, categorical in self._categories:
             values[column] = categorical.number(values[column])
         if not {*map(type, values)} <= {int, float, bool}:

@@ -49,7 +49,7 @@ def evaluating(file: StudyFile, workers: int, record: Path) -> AbstractContextMa
         return pooled(load, workers, timeout, retries, own_errors=False)
     work = file.path.absolute().with_suffix(".work")
     given = objective.command, file.folder, objective.result, objective.keep, work
-    command = Command(*given, record=name_of(record))
+    command = Command(*given, record=name_of(record), variables=file.space.keys)
     if command.program() is None:
         missing = f"there is no program {command.arguments[0]!r}{_where_looked(command)}"
         raise SettingsError(f"{file.path}: [objective] command: {missing}")

@@ -5,6 +5,7 @@ it is not written with every batch. What was asked since is taken from the recor
 alone: another machine may round otherwise.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -64,13 +65,13 @@ def _ask(optimizer: Optimizer, trials: Sequence[Trial]) -> None:
         here, there = (_values(params) for params in (candidate.params, trial.params))
         if here == there:
             continue
-        if not all(map(_alike, here, there)):
+        if len(here) != len(there) or not all(map(_alike, here, there)):
             raise DepartedError(f"trial {trial.id} is elsewhere on record")
         optimizer.correct(trial.id, trial.params)
 
 
 def _values(params: Params) -> list[Any]:
-    return [*(params.values() if isinstance(params, dict) else params)]
+    return [*(itertools.chain(*params.items()) if isinstance(params, dict) else params)]
 
 
 def _alike(here: Any, there: Any) -> bool:

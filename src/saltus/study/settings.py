@@ -153,7 +153,7 @@ def _space(table: dict[str, Any], where: tuple[str, ...]) -> Space:
     if not table:
         raise SettingsError("[space] must name at least one variable, got none")
     variables = {name: _variable(name, given) for name, given in table.items()}
-    with blaming("[study] "):
+    with blaming("[study] " if where else "[space] ", (ValueError, TypeError)):
         space = Space(variables, where=where)
     if not space.dimension:
         raise SettingsError("[space] has nothing to optimise: every variable has one value")
