@@ -39,7 +39,7 @@ class Translation:
 
     >>> translation = Translation({"kernel": ["rbf", "poly"], "C": stats.loguniform(0.1, 10)})
     >>> translation.space.variables[0]
-    Float(low=0.1, high=10.0, log=True, init=None, scale=None)
+    Float(low=0.1, high=10.0, log=True, init=None, scale=None, step=None)
     >>> translation.outward({"C": 2.0, "kernel": 1})
     {'C': 2.0, 'kernel': 'poly'}
     """

@@ -118,7 +118,7 @@ class Space:
                 row["choices"] = variable.plain()
             if isinstance(variable, Float) and variable.step is None:
                 del row["step"]  # as states and records say it that are older than steps
-            when = row.pop("when")
+            when = row.pop("when", None)
             if when is not None:
                 row["when"] = conditions.plain(when)
             rows.append({"kind": type(variable).__name__, **row})
