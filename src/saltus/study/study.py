@@ -4,51 +4,44 @@ from __future__ import annotations
 
 import itertools
 import json
-import operator
 import os
-import socket
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from .._checks import check_attempts, check_seed, checked_count, wants_maximum, worker_count
+from .._checks import check_attempts, check_seed, wants_maximum, worker_count
 from .._typing import Params, PerVariable
 from .._version import __version__
 from ..execution.choose import evaluating
 from ..execution.driver import Callback, Driver, Limits
-from ..execution.evaluation import Constraints, EvaluationError, Objective, Run, checked_outcome, described
+from ..execution.evaluation import Objective
 from ..execution.evaluator import Evaluator
-from ..execution.processes import end_commands, end_worker
 from ..execution.progress import Progress
 from ..execution.worker_process import leave_if_unguarded
 from ..minimize import default_budget, stopping
 from ..optimizer import Optimizer
-from ..result import Candidate, History, Result
-from ..search import Memory
-from ..search.learnt import Expected, Learnt, Share
-from ..search.recommendation import Recommended
+from ..result import History, Result
 from ..search.settings import DEFAULT_STRATEGY
-from ..space import Encoding, Space
-from . import anew, known
+from ..space import Space
+from . import known, session
+from .by_hand import ByHand
+from .changing import Changing
 from .database import Database
-from .errors import RecordError, SettingsError, StudyError
 from .interrupts import interruptible
-from .journal import KEPT, Journal, remember, reset
-from .lock import is_held, locked, name_of
-from .replay import DepartedError, replay
-from .summary import Summary, history_rows, sign_of, summarise
-from .trial import Direction, Head, Session, Snapshot, Trial
+from .journal import Journal
+from .lock import locked
+from .looking import Looking
+from .record import PATIENCE
+from .summary import history_rows
+from .trial import Direction, Head
 
-PATIENCE = 10.0  # seconds that short work on a record waits for its turn
 
-
-class Study:
+class Study(Looking, Changing, ByHand):
     """A search whose every step is on disk: it can be stopped, killed, continued and looked at.
 
     >>> import tempfile
@@ -60,13 +53,6 @@ class Study:
     >>> Study.open(path).best.params["k"]
     7
     """
-
-    def __init__(self, path: Path) -> None:
-        """Use `Study.create` or `Study.open`."""
-        with closing(Database(path, write=False)) as database:
-            self.head = database.head
-        self.path = path.absolute()  # the objective may go to another folder
-        self.space = self.head.space
 
     def __repr__(self) -> str:
         """Where it is, and what it searches."""
@@ -154,11 +140,6 @@ class Study:
         """
         return cls(Path(path))
 
-    @property
-    def maximize(self) -> bool:
-        """Whether larger values are better, as `direction` said when the study was created."""
-        return self.head.direction == "maximize"
-
     def optimize(
         self,
         fun: Objective,
@@ -243,7 +224,7 @@ class Study:
         with ExitStack() as stack:
             database = stack.enter_context(self._writing())
             stack.enter_context(bar or nullcontext())
-            for line in _tidy(database, objective):
+            for line in session.tidy(database, objective):
                 say(line)
             evaluator = stack.enter_context(where)
             self._line_up(database, known.new(database, points))
@@ -252,7 +233,7 @@ class Study:
             driver = Driver(optimizer, journal, limits, maximize=self.maximize, on_error="infeasible")
             with (
                 interruptible(driver, evaluator, say),
-                _session(database, lambda: journal, workers, objective) as session,
+                session.on_record(database, lambda: journal, workers, objective) as own,
             ):
                 stop = driver.evaluate(evaluator, waiting, bar) if waiting else None
                 if waiting and stop is None:  # now the search can begin
@@ -265,330 +246,9 @@ class Study:
                         driver.tell(candidate, journal.answer(candidate))
                     watched = stopping(callback, lambda _: driver.result(None, History()))
                     stop = driver.run(evaluator, watched, bar)
-                session.stop = stop.name
+                own.stop = stop.name
             rows = history_rows(self.head.direction, database.trials(), database.snapshots())
             return driver.result(stop, History(list(rows)))
-
-    def ask(self, count: int | None = None) -> list[Trial]:
-        """The next trials to evaluate by hand: the rest of the generation, or so many.
-
-        If all are out, the list is empty: `tell` what is missing first. Points that the record can answer are
-        not asked: here, and not by the loop of a driver, since that waits for what it asks.
-
-        Args:
-            count: how many at most; None is what is left of the generation, or all of the next one.
-
-        >>> import tempfile
-        >>> from saltus import Int, Space
-        >>> study = Study.create(tempfile.mkdtemp() + "/lab.db", Space({"k": Int(0, 20)}), seed=1)
-        >>> for trial in study.ask(2):
-        ...     told = study.tell(trial.id, (trial.params["k"] - 7) ** 2, {"heat": trial.params["k"] - 30})
-        >>> told.status, sorted(told.constraints)
-        ('done', ['heat'])
-        """
-        if count is not None:
-            count = checked_count(count)
-        with self._writing(PATIENCE) as database:
-            optimizer, waiting = self._search(database)
-            if waiting:
-                return []
-            journal = Journal(database, optimizer)
-            out: list[Trial] = []
-            driver = Driver(optimizer, journal, Limits(budget=1), maximize=self.maximize)  # only to tell
-            while count is None or len(out) < count:
-                for candidate in filter(journal.knows, optimizer.pending):
-                    driver.tell(candidate, journal.answer(candidate))
-                if journal.stop is not None and not optimizer.pending:
-                    break
-                new = optimizer.ask(None if count is None else count - len(out))
-                journal.add(new)
-                out += journal.to_evaluate(new)
-                if not new or (count is None and out):
-                    break
-            return out
-
-    def tell(
-        self,
-        trial: int,
-        value: float | None = None,
-        constraints: Constraints | None = None,
-        *,
-        failed: str | None = None,
-    ) -> Trial:
-        """Put the outcome of a trial that `ask` gave on record, in any order; what is told stays.
-
-        Args:
-            trial: its number.
-            value: what was measured.
-            constraints: those above 0 are violated: a dict by name, or a list.
-            failed: the reason why there is no value.
-
-        The trial comes back as it is on record now.
-
-        >>> import tempfile
-        >>> from saltus import Int, Space
-        >>> study = Study.create(tempfile.mkdtemp() + "/lab.db", Space({"k": Int(0, 20)}), seed=1)
-        >>> first, second = study.ask(2)
-        >>> study.tell(second.id, failed="the sample broke").status, study.tell(first.id, 2.5).value
-        ('failed', 2.5)
-        """
-        if (value is None) == (failed is None):
-            raise ValueError("tell takes a value, or failed= and a reason: exactly one of them")
-        if failed is None:
-            run = Run(checked_outcome(value, constraints))
-        else:
-            run = Run.failed(EvaluationError(failed))
-        trial = operator.index(trial)
-        with self._writing(PATIENCE) as database:
-            optimizer, first = self._search(database)
-            journal, pending = Journal(database, optimizer, first or None), first or optimizer.pending
-            waiting = [t.id for t in journal.to_evaluate(pending)]
-            if trial not in waiting:
-                numbers = ", ".join(map(str, waiting)) or "none"
-                raise SettingsError(f"trial {trial} is not waiting for a value; these are: {numbers}")
-            journal.heard(next(c for c in pending if c.id == trial), run)
-            return database.trial(trial)
-
-    def enqueue(self, *points: Params) -> None:
-        """Put points in line: they are evaluated next, in this order, and survive whatever happens.
-
-        If nothing was asked before, the search then starts from the best of them (docs/known.md).
-
-        Args:
-            points: as for `Optimizer.enqueue`; what is not given is where the search starts.
-
-        >>> import tempfile
-        >>> from saltus import Float, Int, Space
-        >>> space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
-        >>> study = Study.create(tempfile.mkdtemp() + "/bowl.db", space, seed=1)
-        >>> study.enqueue({"x": 1.5, "k": 6}, {"k": 3})
-        >>> [trial.params for trial in study.ask()]
-        [{'x': 1.5, 'k': 6}, {'x': 0.0, 'k': 3}]
-        """
-        with self._writing(PATIENCE) as database:
-            self._line_up(database, points)
-
-    def enqueue_new(self, points: Iterable[Params]) -> None:
-        """`enqueue` those of several points that are neither in line nor on record."""
-        with self._writing(PATIENCE) as database:
-            self._line_up(database, known.new(database, points))
-
-    def _line_up(self, database: Database, points: Sequence[Params]) -> None:
-        if not points:
-            return
-        optimizer, waiting = self._search(database)
-        optimizer.enqueue(*points)
-        state = optimizer.state(memory=False)
-        if waiting:  # the search has not begun anew yet
-            mark = json.loads(database.state()[1])
-            database.add([], None, anew.mark(mark, mark["anew"], state["queue"]))
-        else:
-            database.add([], None, json.dumps(state, allow_nan=False))
-
-    def add(
-        self,
-        params: Params | Sequence[Params],
-        value: Any = None,
-        constraints: Any = None,
-        *,
-        failed: Any = None,
-    ) -> list[Trial]:
-        """Put what was evaluated elsewhere on record, as past data: it is known, and no evaluation is paid.
-
-        The search begins anew, with all that is on record as past data (docs/known.md).
-
-        Args:
-            params: a point with a value for each variable, or a list of points.
-            value: what it gave, in the study's direction: a number, NaN for a failure, or an `Outcome`.
-            constraints: those above 0 are violated: a dict by name, or a list.
-            failed: the reason why there is no value.
-
-        Of several points the other arguments are lists, one entry for each, or left out. The new trials come
-        back; what is on record already, with the same outcome, is left out. If anything is wrong with one of
-        the points, none is taken.
-
-        >>> import tempfile
-        >>> from saltus import Float, Int, Space
-        >>> space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
-        >>> study = Study.create(tempfile.mkdtemp() + "/bowl.db", space, seed=1)
-        >>> new = study.add([{"x": 1.5, "k": 6}, {"x": 0.0, "k": 3}], [1.25, 17.0])
-        >>> study.best.params, study.summary().evaluations, study.summary().past
-        ({'x': 1.5, 'k': 6}, 0, 2)
-        """
-        return self.add_past(known.rows(self.space, params, value, constraints, failed))
-
-    def add_past(self, rows: Sequence[known.Row]) -> list[Trial]:
-        """`add`, of points that are checked already."""
-        with self._writing(PATIENCE) as database:
-            new = known.trials(database, rows)
-            if new:
-                self._begin_anew(database, new)
-        return new
-
-    def forget(self, trials: Iterable[int] = (), *, failures: bool = False) -> list[int]:
-        """Let trials count no more, as if they had not been: for instance with a simulator that was broken.
-
-        They stay on record as "forgotten". The search begins anew, with all others as past data.
-
-        Args:
-            trials: their numbers; those that repeat them are forgotten, too.
-            failures: forget all that failed, besides.
-
-        The numbers of those that were forgotten now come back.
-
-        >>> import tempfile
-        >>> from saltus import Int, Space
-        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
-        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
-        >>> study.forget([study.best.id]) and study.summary().evaluations
-        9
-        """
-        given = {operator.index(trial) for trial in trials}
-        with self._writing(PATIENCE) as database:
-            gone, changed = anew.forgotten(list(database.trials()), given, failures)
-            if gone:
-                self._begin_anew(database, changed)
-        return gone
-
-    def reevaluate(self, count: int = 10) -> list[Trial]:
-        """Forget all values, since the objective is another now, and put the best points in line for it.
-
-        They are evaluated when the study is run, the best first; then the search begins anew.
-
-        Args:
-            count: how many points.
-
-        The new trials come back.
-
-        >>> import tempfile
-        >>> from saltus import Int, Space
-        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
-        >>> before = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
-        >>> first = study.reevaluate(3)[0].params
-        >>> after = study.optimize(lambda p: abs(p["teeth"] - 37) + 1, budget=3)
-        >>> after.params == before.params == first, after.fun - before.fun
-        (True, 1.0)
-        """
-        count = checked_count(count, "reevaluate takes a positive whole number of points")
-        with self._writing(PATIENCE) as database:
-            new, changed = anew.again(list(database.trials()), count, self.head.direction)
-            if not new:
-                raise SettingsError(f"{self.path}: there is no value on record, so nothing to evaluate again")
-            self._begin_anew(database, changed)
-        return new
-
-    def _begin_anew(self, database: Database, changed: list[Trial]) -> None:
-        """Write trials, and that the search begins anew, all or nothing."""
-        with self._readable():
-            state = json.loads(database.state()[1])
-            last = max((t.generation for t in itertools.chain(database.trials(), changed)), default=-1)
-            database.add(changed, None, anew.mark(state, last + 1, known.in_line(database)))
-
-    @property
-    def best(self) -> Trial | None:
-        """The best trial: feasible if there is one, else the least violated; None before the first value."""
-        return self.summary().best
-
-    @property
-    def recommended(self) -> Recommended | None:
-        """The point to take, what it is worth, and the standard error of that, as `Optimizer.recommended`.
-
-        Without noise it is the best point, with error 0. None before the first value.
-
-        >>> import tempfile
-        >>> from saltus import Int, Space
-        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
-        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
-        >>> study.recommended.params == study.best.params, study.recommended.error
-        (True, 0.0)
-        """
-        with self._reading() as database, self._readable():
-            if not (self.head.noisy or json.loads(database.state()[1]).get("noticed")):
-                best, own = self.best, Encoding(self.space)
-                if best is None or best.value is None:
-                    return None
-                x = own.numbers_of(best.params)
-                return Recommended(own.params_of(x), x, best.value, 0.0)
-            try:
-                found = self._optimizer(database)[0].recommended
-            except DepartedError as error:
-                raise RecordError(f"{self.path}: the search cannot be followed here: {error}") from error
-        return None if found is None else found._replace(value=sign_of(self.head.direction) * found.value)
-
-    def trials(self) -> Iterator[Trial]:
-        """All trials in the order asked, one at a time: a long record does not fill the memory.
-
-        >>> import tempfile
-        >>> from saltus import Int, Space
-        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
-        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
-        >>> min(trial.value for trial in study.trials() if trial.status == "done") == result.fun
-        True
-        """
-        with self._reading() as database:
-            yield from database.trials()
-
-    def snapshots(self) -> Iterator[Snapshot]:
-        """Where the search was looking, generation by generation.
-
-        >>> import tempfile
-        >>> from saltus import Int, Space
-        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
-        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
-        >>> next(study.snapshots()).mean  # the first one: the middle of the range
-        (36.0,)
-        """
-        with self._reading() as database:
-            yield from database.snapshots()
-
-    def summary(self) -> Summary:
-        """The state of the study, from its whole record.
-
-        >>> import tempfile
-        >>> from saltus import Int, Space
-        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
-        >>> waiting = study.ask(2)
-        >>> study.summary().evaluations, [trial.id for trial in study.summary().unfinished]
-        (0, [0, 1])
-        """
-        with self._reading() as database:
-            parts = database.trials(), database.snapshots(), database.sessions()
-            return summarise(self.head, *parts, is_held(self.path), len(known.in_line(database)))
-
-    def sensitivity(self, *, everywhere: bool = False) -> dict[str, Share] | None:
-        """Which variables matter around the best point, from the record; as `Optimizer.sensitivity`.
-
-        >>> import tempfile
-        >>> from saltus import Float, Int, Space
-        >>> space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
-        >>> study = Study.create(tempfile.mkdtemp() + "/bowl.db", space, seed=1)
-        >>> study.sensitivity() is None  # nothing is known yet
-        True
-        >>> result = study.optimize(lambda p: (p["x"] - 1) ** 2 + (p["k"] - 7) ** 2, budget=60)
-        >>> [*study.sensitivity()]
-        ['k', 'x']
-        """
-        return self._learnt().sensitivity(everywhere=everywhere)
-
-    def predict(self, points: Sequence[Params]) -> list[Expected]:
-        """What evaluations at points would give, with error bars, from the record; as `Optimizer.predict`.
-
-        >>> import tempfile
-        >>> from saltus import Int, Space
-        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
-        >>> result = study.optimize(lambda p: (p["teeth"] - 37) ** 2, budget=10)
-        >>> (expected,) = study.predict([{"teeth": 40}])
-        >>> expected.low < 9 < expected.high
-        True
-        """
-        return self._learnt().predict(points)
-
-    def _learnt(self) -> Learnt:
-        memory = Memory(len(self.space))
-        with self._reading() as database, self._readable():
-            encoding = anew.encoding(self.space, json.loads(database.state()[1]))
-            remember(memory, (t for t in database.trials() if t.evaluated), self.space, self.head.direction)
-        return Learnt(encoding, memory, maximize=self.maximize)
 
     def remove_if_empty(self) -> bool:
         """Remove the record if nothing was ever asked, so that nothing is lost with it; whether it is gone.
@@ -611,101 +271,8 @@ class Study:
                 self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
         return True
 
-    def _reading(self) -> closing[Database]:
-        return closing(Database(self.path, write=False))
-
-    @contextmanager
-    def _writing(self, patience: float = 0.0) -> Iterator[Database]:
-        """The record, for this process alone."""
-        with locked(self.path, patience), closing(Database(self.path, write=True)) as database:
-            yield database
-
-    def _search(self, database: Database) -> tuple[Optimizer, list[Candidate]]:
-        """The optimizer as it was; and if it is to begin anew, what is to be evaluated before that."""
-        try:
-            return self._optimizer(database)
-        except DepartedError:
-            self._begin_anew(database, [])
-            return self._optimizer(database)
-
-    def _optimizer(self, database: Database) -> tuple[Optimizer, list[Candidate]]:
-        with self._readable():
-            count, text = database.state()
-            state, trials, direction = json.loads(text), database.trials(), self.head.direction
-            if anew.is_mark(state):
-                before = list(itertools.islice(trials, count))
-                optimizer = anew.begun(self.head, state, before, count)
-                waiting = anew.waiting(self.space, before)
-                if not waiting:
-                    replay(optimizer, list(trials), count, direction)
-                return optimizer, waiting
-            # the state is without its memory: points are in the record already, those that are asked too
-            optimizer = Optimizer.restore(state, self.space, lambda id: database.trial(id).params)
-            told, later = _parted(trials, optimizer.generation)
-            remember(optimizer.memory, told, self.space, direction)
-            replay(optimizer, [*later, *trials], count, direction)
-            return optimizer, []
-
-    @contextmanager
-    def _readable(self) -> Iterator[None]:
-        """A record that makes no sense is a RecordError."""
-        try:
-            yield
-        except (StudyError, DepartedError):
-            raise
-        except Exception as error:  # whatever a foreign file may hold
-            raise RecordError(f"{self.path}: the optimizer's state cannot be read: {error}") from error
-
 
 def _warn(line: str) -> None:
     """For who calls from Python: what is noteworthy about the objective."""
     if line.startswith("note: "):
         warnings.warn(line.removeprefix("note: "), stacklevel=4)
-
-
-@contextmanager
-def _session(
-    database: Database, journal: Callable[[], Journal], workers: int, objective: str
-) -> Iterator[Session]:
-    """On record from its beginning to its end; `stop` is the caller's to set, unless an error ends it."""
-    number = len(database.sessions())
-    session = Session(journal().now(), None, socket.gethostname(), os.getpid(), workers, None, objective)
-    database.put_session(number, session)
-    try:
-        yield session
-    except BaseException as error:
-        session.stop = described(error)
-        raise
-    finally:
-        with suppress(RecordError):  # that it cannot be written is known by then
-            journal().close()
-            session.ended = journal().now()
-            database.put_session(number, session)
-
-
-def _tidy(database: Database, objective: str) -> Iterator[str]:
-    """End and take back what a session that died left running; say what was done, and what is new."""
-    for session in database.sessions()[-1:]:
-        if session.objective != objective:
-            yield (f"note: the objective was {session.objective} before and is {objective} now; {KEPT}")
-    waiting = database.unfinished()
-    left = [trial for trial in waiting if trial.status == "running"]
-    parent = max((session.pid for session in database.sessions()[-1:]), default=0)
-    ended = [trial.id for trial in left if end_worker(trial.process, parent)]
-    ended += end_commands(name_of(database.path), [trial.id for trial in waiting])
-    if left:
-        database.put(map(reset, left))
-        yield f"the last session died with {len(left)} evaluations running; they are done again"
-    if ended:
-        yield f"ended what it had left running: trials {', '.join(map(str, ended))}"
-
-
-def _parted(trials: Iterator[Trial], generation: int) -> tuple[list[Trial], list[Trial]]:
-    """Of the trials before a generation those that count; and the first one of it, if there is one."""
-    told: list[Trial] = []
-    for trial in trials:
-        if trial.generation >= generation:
-            return told, [trial]
-        if trial.over:
-            told.append(trial)
-    return told, []

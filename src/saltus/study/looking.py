@@ -1,0 +1,130 @@
+"""Looking at a study: the best point, trials, a summary, what the model has learnt. Nothing is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from .._typing import Params
+from ..search import Memory
+from ..search.learnt import Expected, Learnt, Share
+from ..search.recommendation import Recommended
+from ..space import Encoding
+from . import anew, known
+from .errors import RecordError
+from .journal import remember
+from .lock import is_held
+from .record import Record
+from .replay import DepartedError
+from .summary import Summary, sign_of, summarise
+from .trial import Snapshot, Trial
+
+
+class Looking(Record):
+    """What a `Study` tells about itself, also while it runs elsewhere."""
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial: feasible if there is one, else the least violated; None before the first value."""
+        return self.summary().best
+
+    @property
+    def recommended(self) -> Recommended | None:
+        """The point to take, what it is worth, and the standard error of that, as `Optimizer.recommended`.
+
+        Without noise it is the best point, with error 0. None before the first value.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space, Study
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
+        >>> study.recommended.params == study.best.params, study.recommended.error
+        (True, 0.0)
+        """
+        with self._reading() as database, self._readable():
+            if not (self.head.noisy or json.loads(database.state()[1]).get("noticed")):
+                best, own = self.best, Encoding(self.space)
+                if best is None or best.value is None:
+                    return None
+                x = own.numbers_of(best.params)
+                return Recommended(own.params_of(x), x, best.value, 0.0)
+            try:
+                found = self._optimizer(database)[0].recommended
+            except DepartedError as error:
+                raise RecordError(f"{self.path}: the search cannot be followed here: {error}") from error
+        return None if found is None else found._replace(value=sign_of(self.head.direction) * found.value)
+
+    def trials(self) -> Iterator[Trial]:
+        """All trials in the order asked, one at a time: a long record does not fill the memory.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space, Study
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
+        >>> min(trial.value for trial in study.trials() if trial.status == "done") == result.fun
+        True
+        """
+        with self._reading() as database:
+            yield from database.trials()
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """Where the search was looking, generation by generation.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space, Study
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
+        >>> next(study.snapshots()).mean  # the first one: the middle of the range
+        (36.0,)
+        """
+        with self._reading() as database:
+            yield from database.snapshots()
+
+    def summary(self) -> Summary:
+        """The state of the study, from its whole record.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space, Study
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> waiting = study.ask(2)
+        >>> study.summary().evaluations, [trial.id for trial in study.summary().unfinished]
+        (0, [0, 1])
+        """
+        with self._reading() as database:
+            parts = database.trials(), database.snapshots(), database.sessions()
+            return summarise(self.head, *parts, is_held(self.path), len(known.in_line(database)))
+
+    def sensitivity(self, *, everywhere: bool = False) -> dict[str, Share] | None:
+        """Which variables matter around the best point, from the record; as `Optimizer.sensitivity`.
+
+        >>> import tempfile
+        >>> from saltus import Float, Int, Space, Study
+        >>> space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
+        >>> study = Study.create(tempfile.mkdtemp() + "/bowl.db", space, seed=1)
+        >>> study.sensitivity() is None  # nothing is known yet
+        True
+        >>> result = study.optimize(lambda p: (p["x"] - 1) ** 2 + (p["k"] - 7) ** 2, budget=60)
+        >>> [*study.sensitivity()]
+        ['k', 'x']
+        """
+        return self._learnt().sensitivity(everywhere=everywhere)
+
+    def predict(self, points: Sequence[Params]) -> list[Expected]:
+        """What evaluations at points would give, with error bars, from the record; as `Optimizer.predict`.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space, Study
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> result = study.optimize(lambda p: (p["teeth"] - 37) ** 2, budget=10)
+        >>> (expected,) = study.predict([{"teeth": 40}])
+        >>> expected.low < 9 < expected.high
+        True
+        """
+        return self._learnt().predict(points)
+
+    def _learnt(self) -> Learnt:
+        memory = Memory(len(self.space))
+        with self._reading() as database, self._readable():
+            encoding = anew.encoding(self.space, json.loads(database.state()[1]))
+            remember(memory, (t for t in database.trials() if t.evaluated), self.space, self.head.direction)
+        return Learnt(encoding, memory, maximize=self.maximize)
