@@ -1,5 +1,6 @@
 """Saltus: mixed-integer black-box optimisation."""
 
+import logging
 from typing import TYPE_CHECKING
 
 from ._version import __version__
@@ -8,7 +9,7 @@ from .execution.worker_process import WorkerError
 from .minimize import ObjectiveError, minimize
 from .optimizer import Optimizer
 from .order import Failure, Outcome
-from .result import Best, Candidate, History, Result
+from .result import Best, Candidate, Evaluation, History, Result
 from .search import STRATEGIES
 from .search.learnt import Expected, Share
 from .search.recommendation import Recommended
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STRATEGIES", "Bool", "Categorical", "Float", "Int", "Ordinal", "Space"]
 __all__ += ["__version__", "at_least", "at_most", "minimize"]
-__all__ += ["Best", "Candidate", "Failure", "History", "Optimizer", "Outcome", "Result", "Stop"]
+__all__ += ["Best", "Candidate", "Evaluation", "Failure", "History", "Optimizer", "Outcome", "Result", "Stop"]
 __all__ += [
     "Expected",
     "NotCountedError",
@@ -33,6 +34,8 @@ __all__ += [
     "Trial",
     "WorkerError",
 ]
+
+logging.getLogger("saltus").addHandler(logging.NullHandler())  # silent, unless the user wants to read it
 
 if not TYPE_CHECKING:  # a checker knows the names from above, and is to complain about others
 

@@ -87,7 +87,9 @@ def as_numbers(what: str, given: Any, count: int) -> list[float]:
     return numbers
 
 
-def check_limits(budget: Any, target: Any, max_seconds: Any) -> None:
+def check_limits(
+    budget: Any, target: Any, max_seconds: Any, patience: Any = None, min_gain: Any = None
+) -> None:
     """A clear error for a limit of a search that is none; a budget may also be a float, such as 1e4."""
     if isinstance(budget, bool) or not isinstance(budget, Real) or budget < 1 or budget % 1 != 0:
         raise ValueError(f"budget must be a positive whole number, got {budget!r}")
@@ -96,6 +98,26 @@ def check_limits(budget: Any, target: Any, max_seconds: Any) -> None:
             raise ValueError(f"{name} must be a number or None, got {value!r}")
     if max_seconds is not None and max_seconds < 0:
         raise ValueError(f"max_seconds must be 0 or more, or None, got {max_seconds!r}")
+    if patience is not None:
+        whole_number("patience must be a positive whole number of evaluations, or None", patience, 1)
+    if min_gain is not None:
+        number = isinstance(min_gain, Real) and not isinstance(min_gain, bool)
+        if not (number and 0 <= float(min_gain) < math.inf):
+            raise ValueError(f"min_gain must be a number, 0 or more, or None, got {min_gain!r}")
+        if patience is None:
+            raise ValueError("min_gain says what patience counts as a gain: give patience, too")
+
+
+def check_callable(**given: Any) -> None:
+    """A clear error for something to be called, by its argument's name, that cannot be; None is nothing.
+
+    >>> check_callable(callback=print, on_evaluation=3)
+    Traceback (most recent call last):
+    TypeError: on_evaluation must be callable, or None, got 3
+    """
+    for name, what in given.items():
+        if what is not None and not callable(what):
+            raise TypeError(f"{name} must be callable, or None, got {what!r}")
 
 
 def check_attempts(timeout: Any, retries: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Never
 
 import numpy as np
 
-from ._checks import did_you_mean, wants_maximum, worker_count
+from ._checks import check_callable, did_you_mean, wants_maximum, worker_count
 from ._typing import Params, PerVariable
 from .execution.choose import evaluating
 from .execution.driver import Callback, Driver, Limits, ObjectiveError
@@ -21,6 +21,7 @@ from .execution.log import AnsweringLog, HistoryLog
 from .execution.progress import Progress
 from .execution.scipy_form import REPLACEMENTS, known_rules, with_scipys
 from .execution.vectorized import Vectorized
+from .execution.watching import OnEvaluation
 from .optimizer import Optimizer
 from .result import History, Result
 from .search.settings import DEFAULT_STRATEGY
@@ -39,6 +40,8 @@ def minimize(
     budget: int | None = None,
     target: float | None = None,
     max_seconds: float | None = None,
+    patience: int | None = None,
+    min_gain: float | None = None,
     strategy: str = DEFAULT_STRATEGY,
     points: Sequence[Params] = (),
     population: int | None = None,
@@ -51,6 +54,7 @@ def minimize(
     executor: Executor | None = None,
     asynchronous: bool = False,
     callback: Callback | None = None,
+    on_evaluation: OnEvaluation | None = None,
     progress: bool = False,
     restarts: bool = True,
     without: Collection[str] = (),
@@ -83,6 +87,10 @@ def minimize(
         target: stop at a value this good.
         max_seconds: begin no evaluation after this time; what a worker has begun is waited for. To start
             worker processes is part of it.
+        patience: stop when so many evaluations have not improved the best value by more than a trifle. It
+            begins to count at the first feasible value; restarts count too, so give it some hundred.
+        min_gain: what is more than a trifle, in units of the value. By default a thousandth of the best
+            value's size, or of what was gained since the first ten evaluations if that is less.
         strategy, population, margin, mean, sigma, seed: as for `Optimizer`.
         points: what is known to be good, or worth a try: evaluated first, in this order; then the search
             starts from the best of them. Each a dict by name, or a sequence for a space without names; what
@@ -99,6 +107,8 @@ def minimize(
             `workers` says how many evaluations are under way.
         callback: called with an intermediate Result after each generation; it stops the search by
             returning True or raising StopIteration.
+        on_evaluation: called with an `Evaluation` after each of them, in the order asked (as they end, if
+            asynchronous); it stops the search in the same ways. Points answered from memory are none.
         progress: show a bar (needs tqdm: `pip install saltus[progress]`).
         restarts: when a run has converged, begin another, elsewhere or from the best point; if not, stop.
         without: parts of the default strategy that are left out, as for `Optimizer`.
@@ -130,8 +140,7 @@ def minimize(
         raise TypeError(_unknown(next(iter(others))))
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable, or None, got {callback!r}")
+    check_callable(callback=callback, on_evaluation=on_evaluation)
     if on_error not in ("raise", "infeasible"):
         raise ValueError(f"on_error must be 'raise' or 'infeasible', got {on_error!r}")
     maximize = wants_maximum(maximize, direction)
@@ -177,10 +186,11 @@ def minimize(
         noisy=noisy,
     )
     optimizer.enqueue(*checked_points(points))
-    limits = Limits(default_budget(space) if budget is None else budget, target, max_seconds, since)
+    most = default_budget(space) if budget is None else budget
+    limits = Limits(most, target, max_seconds, since, patience, min_gain)
     repeats = not noisy and (space.count_points() < math.inf or space.activity is not None)
     log = AnsweringLog(optimizer) if repeats else HistoryLog(optimizer)
-    driver = Driver(optimizer, log, limits, maximize=maximize, on_error=on_error)
+    driver = Driver(optimizer, log, limits, maximize=maximize, on_error=on_error, on_evaluation=on_evaluation)
 
     def result(stop: Stop | None) -> Result:
         return driver.result(stop, History(log.rows, len(log.rows)))

@@ -52,6 +52,44 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """One evaluation that is over, as `on_evaluation` of `minimize` and `Study.optimize` gets it.
+
+    Attributes:
+        id: of the candidate, or of the trial in a study.
+        number: how many evaluations there are now, this one included; those of earlier sessions count.
+        params: what the objective got.
+        value: what it gave, in the user's direction; NaN if it failed.
+        constraints: each by its name; above 0 is violated.
+        violation: by how much constraints are violated in total.
+        reason: why it failed, in words; None if it did not.
+        seconds: how long it took; NaN if it is not known.
+        improved: whether it is better than everything before.
+
+    >>> from saltus import Int, Space, minimize
+    >>> seen, space = [], Space({"k": Int(0, 20)})
+    >>> result = minimize(lambda p: abs(p["k"] - 7), space, seed=1, on_evaluation=seen.append)
+    >>> seen[0].number, seen[0].improved, min(e.value for e in seen) == result.fun
+    (1, True, True)
+    """
+
+    id: int
+    number: int
+    params: Params
+    value: float
+    constraints: dict[str, float]
+    violation: float
+    reason: str | None
+    seconds: float
+    improved: bool
+
+    @property
+    def feasible(self) -> bool:
+        """Whether there is a value and every constraint holds."""
+        return self.reason is None and self.violation == 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Best:
     """The best evaluation so far: feasible if `violation` is 0, else the least violated.
 

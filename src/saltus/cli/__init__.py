@@ -83,6 +83,8 @@ def parser() -> argparse.ArgumentParser:
     sub = add_study("run", run.run, "run a study, or continue it")
     sub.add_argument("--workers", type=int, metavar="K", help="evaluations at a time; -1: one for each core")
     sub.add_argument("--budget", type=int, metavar="B", help="evaluations in all, earlier ones included")
+    enough = "stop after so many evaluations without a gain; more than before goes on"
+    sub.add_argument("--patience", type=int, metavar="P", help=enough)
     again = (
         "forget all values, and evaluate the K best points again (default 10): the objective is another now"
     )

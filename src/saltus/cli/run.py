@@ -22,11 +22,17 @@ def run(options: argparse.Namespace) -> int:
     waits for running evaluations, the second ends them; the same command goes on.
     """
     file = StudyFile.read(options.study)
-    given = {key: getattr(options, key) for key in ("workers", "budget") if getattr(options, key) is not None}
-    settings = replace(file.study, **given)
+    given = {key: getattr(options, key) for key in ("workers", "budget", "patience")}
+    settings = replace(file.study, **{key: value for key, value in given.items() if value is not None})
     with blaming("--"):  # the file was checked: what is wrong now is an option
         budget = default_budget(file.space) if settings.budget is None else settings.budget
-        limits = Limits(budget, settings.target, settings.max_seconds)
+        limits = Limits(
+            budget,
+            settings.target,
+            settings.max_seconds,
+            patience=settings.patience,
+            min_gain=settings.min_gain,
+        )
         workers = worker_count(settings.workers)
     where = evaluating(file, workers, record_of(options.study, options.db))
     study = opened_or_created(file, options.db, workers)

@@ -24,8 +24,10 @@ from ..search.stopping import Stop
 from .evaluation import Run
 from .evaluator import Evaluator
 from .in_flight import InFlight
-from .log import Log
+from .log import HistoryRow, Log
+from .patience import Patience
 from .progress import Progress
+from .watching import OnEvaluation, Watch
 from .worker_process import WorkerError
 
 Callback = Callable[[Result], Any]
@@ -64,16 +66,18 @@ class ObjectiveError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a search ends, whatever it has found: evaluations, a value this good, seconds."""
+    """When a search ends, whatever it has found: evaluations, a value this good, seconds, no more gain."""
 
     budget: int
     target: float | None = None
     max_seconds: float | None = None
     since: float = field(default_factory=time.monotonic, compare=False)  # what the seconds are counted from
+    patience: int | None = None
+    min_gain: float | None = None
 
     def __post_init__(self) -> None:
         """A clear error for a limit that is none."""
-        check_limits(self.budget, self.target, self.max_seconds)
+        check_limits(self.budget, self.target, self.max_seconds, self.patience, self.min_gain)
 
 
 class Driver:
@@ -92,6 +96,7 @@ class Driver:
         *,
         maximize: bool = False,
         on_error: OnError = "raise",
+        on_evaluation: OnEvaluation | None = None,
     ) -> None:
         """The arguments are explained in `minimize`."""
         self.optimizer = optimizer
@@ -101,6 +106,10 @@ class Driver:
         self.sign = sign(maximize)
         self.target = None if limits.target is None else self.sign * limits.target
         self.deadline = math.inf if limits.max_seconds is None else limits.since + limits.max_seconds
+        self.patience = None
+        if limits.patience is not None:
+            self.patience = Patience(int(limits.patience), limits.min_gain)
+        self._watch = Watch(on_evaluation, self.sign)
         self.interrupted = False
         self._flight: InFlight | None = None
         self._failure: ObjectiveError | WorkerError | None = None  # the first, to be raised
@@ -129,15 +138,19 @@ class Driver:
         """
         flight = self._flight = InFlight(self.log, evaluator, self.deadline)
         flight.interrupted = self.interrupted
+        self._watch.begin(self.optimizer, self.log.evaluations, self.budget)
+        stop: Stop | None = None
         try:
             stop = self._drive(flight, callback, bar, width)
             flight.drain()
             if self._failure is not None:
                 failure, self._failure = self._failure, None
                 raise failure from failure.error if isinstance(failure, ObjectiveError) else None
-            return self._reason(flight) or stop or Stop.BUDGET
+            stop = self._reason(flight) or stop or Stop.BUDGET
+            return stop
         except KeyboardInterrupt:
-            return Stop.INTERRUPTED
+            stop = Stop.INTERRUPTED
+            return stop
         except WorkerError as error:
             for candidate, run in flight.rest():  # nothing is lost
                 if run.error is None or (self.on_error == "infeasible" and not run.withheld):
@@ -146,6 +159,8 @@ class Driver:
             raise
         finally:
             self._tell()
+            if stop is not None:
+                self._watch.end(stop, self.log.evaluations)
 
     def evaluate(
         self, evaluator: Evaluator, candidates: list[Candidate], bar: Progress | None
@@ -161,6 +176,7 @@ class Driver:
         """
         flight = self._flight = InFlight(self.log, evaluator, self.deadline)
         flight.interrupted = self.interrupted
+        self._watch.begin(self.optimizer, self.log.evaluations, self.budget)
         possible = max(0, self.budget - self.log.evaluations)
         left = candidates[:possible]
         try:
@@ -170,9 +186,11 @@ class Driver:
                 for candidate, run in flight.results(ordered=True):
                     if run.withheld and self.log.withheld(candidate, run):
                         again.append(candidate)
+                    elif flight.was_paid(candidate):
+                        self._watch.heard(candidate, run)
                     if bar is not None:
                         bar.step(self.log, self.optimizer, self.sign)
-                    if self.log.stop is not None:
+                    if self.log.stop is not None or self._watch.wants_stop:
                         flight.withdraw()
                 left, stop = again, self._reason(flight)
                 if stop is not None and (left or stop is not Stop.BUDGET):
@@ -195,6 +213,8 @@ class Driver:
                 continue
             if not kept:
                 self._hear(candidate, run)
+                if flight.was_paid(candidate):
+                    self._watch.heard(candidate, run)
             if waits and bar is None and not flight.idle and self._reason(flight) is None:
                 continue  # a batch is told as a whole, unless somebody looks on
             self._tell()
@@ -226,6 +246,8 @@ class Driver:
             return Stop.TARGET
         if time.monotonic() >= self.deadline:
             return Stop.SECONDS
+        if self.patience is not None and self.patience.over:
+            return Stop.PATIENCE
         if optimizer.stop is not None and optimizer.between_generations and not optimizer.auto_restart:
             return optimizer.stop
         pending = optimizer.pending
@@ -299,6 +321,13 @@ class Driver:
         )
         self._values, self._begun = [], 0
         self.log.told(row)
+        self.recall(row)
+        self._watch.generation(self.optimizer)
+
+    def recall(self, row: HistoryRow) -> None:
+        """A generation is over, just now or in an earlier session: what `patience` has to know of it."""
+        if self.patience is not None:
+            self.patience.told(row[0], self.sign * row[1])
 
     def _reason(self, flight: InFlight) -> Stop | None:
         """Why to stop now, if there is a reason."""
@@ -308,6 +337,8 @@ class Driver:
             return Stop.INTERRUPTED
         if flight.late:
             return Stop.SECONDS
+        if self._watch.wants_stop:
+            return Stop.CALLBACK
         if self.log.stop is not None:
             return self.log.stop
         return Stop.BUDGET if self.log.evaluations >= self.budget else None

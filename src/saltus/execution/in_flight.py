@@ -32,15 +32,13 @@ class InFlight:
         self._candidates: dict[int, Candidate] = {}
         self._jobs: dict[int, Job] = {}  # neither heard of nor taken back
         self._runs: dict[int, Run] = {}  # heard of
+        self._paid: set[int] = set()  # evaluated, not answered by something known
 
     def begin(self, candidates: list[Candidate]) -> None:
         """Begin all of them."""
 
-        submit: Callable[[Candidate], Job] = self._submit_noticed
-        if self._log.begun is None:
-            submit = partial(self._evaluator.submit, begun=None)
         try:
-            jobs = list(self._log.begin(candidates, submit))
+            jobs = list(self._log.begin(candidates, self._submit))
         except BrokenExecutor as error:
             raise WorkerError(f"the executor is broken: {error}") from error
         for candidate, job in zip(candidates, jobs, strict=True):
@@ -50,8 +48,17 @@ class InFlight:
         if self.interrupted:  # between two batches
             self.withdraw()
 
-    def _submit_noticed(self, candidate: Candidate) -> Job:
-        return self._evaluator.submit(candidate, partial(self._begun, candidate))
+    def _submit(self, candidate: Candidate) -> Job:
+        self._paid.add(candidate.id)
+        begun = None if self._log.begun is None else partial(self._begun, candidate)
+        return self._evaluator.submit(candidate, begun)
+
+    def was_paid(self, candidate: Candidate) -> bool:
+        """Whether the outcome of a candidate, which was just given, is that of an evaluation of its own."""
+        if candidate.id not in self._paid:
+            return False
+        self._paid.remove(candidate.id)
+        return True
 
     @property
     def size(self) -> int:

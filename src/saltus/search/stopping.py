@@ -24,6 +24,10 @@ class Stop(Enum):
     TARGET = "The target was reached."
     BUDGET = "The budget of evaluations was used up."
     SECONDS = "The time was used up."
+    PATIENCE = (
+        "Nothing worth mentioning was gained any more, over as many evaluations as the patience allows. "
+        "With more patience it goes on."
+    )
     CALLBACK = "The callback asked to stop."
     INTERRUPTED = "Interrupted; what was found until then is kept."
     CONVERGED = "Converged: integers have settled and continuous variables no longer move."

@@ -42,6 +42,8 @@ class StudySettings:
     budget: int | None = None
     target: float | None = None
     max_seconds: float | None = None
+    patience: int | None = None
+    min_gain: float | None = None
     seed: int | None = None
     workers: int = -1
     strategy: str = DEFAULT_STRATEGY
@@ -140,7 +142,7 @@ def _study(table: dict[str, Any]) -> StudySettings:
     settings = StudySettings(**_checked("study", table, StudySettings))
     budget = 1 if settings.budget is None else settings.budget
     with blaming("[study] "):
-        check_limits(budget, settings.target, settings.max_seconds)
+        check_limits(budget, settings.target, settings.max_seconds, settings.patience, settings.min_gain)
         check_attempts(settings.timeout, settings.retries)
         check_seed(settings.seed)
         worker_count(settings.workers)

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
+import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 
 import numpy as np
 
-from .._checks import check_attempts, check_seed, wants_maximum, worker_count
+from .._checks import check_attempts, check_callable, check_seed, wants_maximum, worker_count
 from .._typing import Params, PerVariable
 from .._version import __version__
 from ..execution.choose import evaluating
 from ..execution.driver import Callback, Driver, Limits
 from ..execution.evaluation import Objective
 from ..execution.evaluator import Evaluator
+from ..execution.log import HistoryRow
 from ..execution.progress import Progress
+from ..execution.watching import OnEvaluation
 from ..execution.worker_process import leave_if_unguarded
 from ..minimize import default_budget, stopping
 from ..optimizer import Optimizer
@@ -147,11 +151,14 @@ class Study(Looking, Changing, ByHand):
         budget: int | None = None,
         target: float | None = None,
         max_seconds: float | None = None,
+        patience: int | None = None,
+        min_gain: float | None = None,
         workers: int = 1,
         executor: Executor | None = None,
         timeout: float | None = None,
         retries: int = 0,
         callback: Callback | None = None,
+        on_evaluation: OnEvaluation | None = None,
         progress: bool = False,
     ) -> Result:
         """Go on until the study has its budget of evaluations or its target.
@@ -162,8 +169,10 @@ class Study(Looking, Changing, ByHand):
             timeout: end an evaluation after so many seconds, with all processes that it started. It then
                 runs in a worker process, also with `workers=1`.
             retries: try an evaluation that failed so many times again; a value of NaN is not tried again.
-            target, max_seconds, workers, executor, callback, progress: as for `minimize`. The results that
-                `callback` gets have no history.
+            patience, min_gain: as for `minimize`, over all sessions: where it has stopped the study, more
+                patience, or none, goes on.
+            target, max_seconds, workers, executor, callback, on_evaluation, progress: as for `minimize`. The
+                results that `callback` gets have no history.
 
         The result is that of the whole study. The first Ctrl-C waits for running evaluations, the second ends
         them; the record is whole either way.
@@ -179,14 +188,25 @@ class Study(Looking, Changing, ByHand):
         if not callable(fun):
             raise TypeError(f"fun must be callable, got {type(fun).__name__}")
         check_attempts(timeout, retries)
-        limits = Limits(default_budget(self.space) if budget is None else budget, target, max_seconds)
+        check_callable(callback=callback, on_evaluation=on_evaluation)
+        most = default_budget(self.space) if budget is None else budget
+        limits = Limits(most, target, max_seconds, patience=patience, min_gain=min_gain)
         count = worker_count(workers)
         if count > 1:
             leave_if_unguarded()
         where = evaluating(fun, count, executor, timeout, retries)
         name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
         bar = Progress(int(limits.budget)) if progress else None
-        return self.run(where, f"python {name}", limits, workers=count, callback=callback, bar=bar, say=_warn)
+        return self.run(
+            where,
+            f"python {name}",
+            limits,
+            workers=count,
+            callback=callback,
+            on_evaluation=on_evaluation,
+            bar=bar,
+            say=_warn,
+        )
 
     def run(
         self,
@@ -196,6 +216,7 @@ class Study(Looking, Changing, ByHand):
         *,
         workers: int,
         callback: Callback | None = None,
+        on_evaluation: OnEvaluation | None = None,
         bar: Progress | None = None,
         say: Callable[[str], None] = lambda line: None,
         points: Sequence[Params] = (),
@@ -207,7 +228,7 @@ class Study(Looking, Changing, ByHand):
             objective: what is evaluated, as a phrase for the record.
             limits: when to stop.
             workers: how many evaluations run at a time, for the record.
-            callback: as for `optimize`.
+            callback, on_evaluation: as for `optimize`.
             bar: is told about every evaluation.
             say: is called with a line for the user where something unusual happens.
             points: are put in line, those that are neither there nor on record.
@@ -230,7 +251,14 @@ class Study(Looking, Changing, ByHand):
             self._line_up(database, known.new(database, points))
             optimizer, waiting = self._search(database)
             journal = Journal(database, optimizer, waiting or None, say)
-            driver = Driver(optimizer, journal, limits, maximize=self.maximize, on_error="infeasible")
+            driver = Driver(
+                optimizer,
+                journal,
+                limits,
+                maximize=self.maximize,
+                on_error="infeasible",
+                on_evaluation=on_evaluation,
+            )
             with (
                 interruptible(driver, evaluator, say),
                 session.on_record(database, lambda: journal, workers, objective) as own,
@@ -244,11 +272,18 @@ class Study(Looking, Changing, ByHand):
                     # in their order, and only up to the first that is unknown: as if just evaluated
                     for candidate in itertools.takewhile(journal.knows, optimizer.pending):
                         driver.tell(candidate, journal.answer(candidate))
-                    watched = stopping(callback, lambda _: driver.result(None, History()))
-                    stop = driver.run(evaluator, watched, bar)
+                    if driver.patience is not None:
+                        for row in self._rows(database, optimizer.generation):
+                            driver.recall(row)
+                    wants_stop = stopping(callback, lambda _: driver.result(None, History()))
+                    stop = driver.run(evaluator, wants_stop, bar)
                 own.stop = stop.name
-            rows = history_rows(self.head.direction, database.trials(), database.snapshots())
-            return driver.result(stop, History(list(rows)))
+            return driver.result(stop, History(list(self._rows(database))))
+
+    def _rows(self, database: Database, before: float = math.inf) -> Iterator[HistoryRow]:
+        """The rows of a history, of the generations before this one."""
+        trials = (t for t in database.trials() if t.generation < before)
+        return history_rows(self.head.direction, trials, database.snapshots())
 
     def remove_if_empty(self) -> bool:
         """Remove the record if nothing was ever asked, so that nothing is lost with it; whether it is gone.
@@ -273,6 +308,8 @@ class Study(Looking, Changing, ByHand):
 
 
 def _warn(line: str) -> None:
-    """For who calls from Python: what is noteworthy about the objective."""
+    """For who calls from Python: what is noteworthy about the objective, and the rest in the log."""
     if line.startswith("note: "):
         warnings.warn(line.removeprefix("note: "), stacklevel=4)
+    else:
+        logging.getLogger("saltus.study").warning(line)
