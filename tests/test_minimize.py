@@ -626,7 +626,7 @@ def test_bad_arguments_are_named_without_waiting(workers: Any) -> None:
     with pytest.raises(TypeError, match="submit method"):
         streamed(bowl, budget=10, executor=3)
     with pytest.raises(TypeError, match="cannot be sent to worker processes"):
-        streamed(lambda p: 1.0, budget=10, workers=2)
+        streamed((i for i in range(9)).__next__, budget=10, workers=2)
     with pytest.raises(ValueError, match="budget"):
         streamed(bowl, budget=0)
 

@@ -99,7 +99,7 @@ def minimize(
             asynchronous. It is part of what defines the search; without a model it has no meaning.
         workers: processes for the evaluations, with one BLAS thread each; -1 takes all cores. The
             result depends on it through the default of `batch` alone. A process that dies is an exception, a
-            WorkerError.
+            WorkerError. A lambda, or a function of a notebook, needs cloudpickle to get there.
         executor: evaluate there instead: anything with `submit`, such as a Dask executor.
         asynchronous: wait for nobody: a worker that is free gets a candidate at once, and every outcome
             counts, however late. It saves time where evaluations take very different times, for some more

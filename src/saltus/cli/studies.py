@@ -5,9 +5,9 @@ from pathlib import Path
 
 from ..search.learnt import Share
 from ..search.recommendation import Recommended
-from ..study import RecordError, SettingsError, Study
-from ..study.database import Database
+from ..study import RecordError, SettingsError, Study, fit
 from ..study.errors import blaming
+from ..study.fit import difference
 from ..study.settings import StudyFile
 
 _OF_THE_SEARCH = (
@@ -72,50 +72,22 @@ def opened_or_created(file: StudyFile, db: Path | None, workers: int) -> Study:
     A record in which nothing was asked yet, perhaps since the objective could not be loaded, need not fit.
     """
     path = record_of(file.path, db)
-    if Database.is_made(path):
-        study = Study.open(path)
-        try:
-            _check_fit(file, study)
-            return study
-        except SettingsError:
-            if not study.remove_if_empty():
-                raise
     name = file.path.stem if file.study.name is None else file.study.name
     given = {key: getattr(file.study, key) for key in _OF_THE_SEARCH}
-    given |= {"population": file.population(workers), "batch": file.batch(workers)}
-    try:
+
+    def check(study: Study) -> None:
+        """What makes the search must be as it was when it began; its limits and workers may change."""
+        found = difference(study.head, file.space, given)
+        if found is not None:
+            where = {"space": "[space]"}.get(found[0], f"[study] {found[0]}")
+            raise SettingsError(
+                f"{file.path}: {where} has changed since the record {study.path} was begun: {found[1]}. "
+                "Put it back, or begin another record with --db"
+            )
+
+    def create() -> Study:
+        sizes = {"population": file.population(workers), "batch": file.batch(workers)}
         with blaming(f"{file.path}: [study] "):
-            return Study.create(path, file.space, name=name, **given)
-    except RecordError:
-        if Database.is_made(path):  # by another process, meanwhile
-            return opened_or_created(file, db, workers)
-        raise
+            return Study.create(path, file.space, name=name, **given | sizes)
 
-
-def _check_fit(file: StudyFile, study: Study) -> None:
-    """What makes the search must be as it was when it began; its limits and workers may change."""
-    head, settings = study.head, file.study
-    now, then = file.space.where.plain(), study.space.where.plain()
-    if now != then:
-        raise _unfit(file, study, "[study] where", f"{then} then, {now} now")
-    if file.space.to_plain() != study.space.to_plain():
-        raise _unfit(file, study, "[space]", _difference(file, study))
-    for key in _OF_THE_SEARCH:
-        wanted, had = getattr(settings, key), getattr(head, key)
-        if wanted is not None and wanted != had:
-            raise _unfit(file, study, f"[study] {key}", f"{had!r} then, {wanted!r} now")
-
-
-def _difference(file: StudyFile, study: Study) -> str:
-    now, then = (dict(zip(s.keys, s.variables, strict=True)) for s in (file.space, study.space))
-    for name in [*then, *now]:
-        if now.get(name) != then.get(name):
-            return f"{name!r} was {then.get(name, 'not there')} and is {now.get(name, 'not there')}"
-    return "the order of the variables"
-
-
-def _unfit(file: StudyFile, study: Study, where: str, what: str) -> SettingsError:
-    return SettingsError(
-        f"{file.path}: {where} has changed since the record {study.path} was begun: {what}. "
-        "Put it back, or begin another record with --db"
-    )
+    return fit.opened_or_created(path, Study.open, check, create)

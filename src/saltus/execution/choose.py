@@ -8,10 +8,12 @@ from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from functools import partial
 
-from .evaluation import Objective
+from .evaluation import Objective, described
 from .evaluator import Evaluator
 from .executor import Remote
 from .local import InProcess, pooled
+from .sending import packed
+from .worker_process import WorkerError
 
 
 @contextmanager
@@ -21,7 +23,8 @@ def evaluating(
     """An evaluator for a Python objective, in the way the user chose; what it starts is ended afterwards.
 
     Args:
-        fun: the objective. To be sent to worker processes, it must be a function of a module.
+        fun: the objective. It is sent to worker processes by pickle, or by cloudpickle if it is a lambda or
+            of a notebook (`sending.py`).
         workers: processes of our own; 1 evaluates in this process.
         executor: evaluate there instead, for instance on a cluster; it remains the user's to end.
         timeout: seconds after which an evaluation is ended. Also a single worker is then a process of its
@@ -50,16 +53,18 @@ def evaluating(
     if workers == 1 and timeout is None:
         yield InProcess(fun, retries)
         return
-    try:
-        pickle.dumps(fun)
-    except Exception as error:
-        raise TypeError(
-            f"the objective {fun!r} cannot be sent to worker processes ({error}); "
-            "define it with def at the top level of a module, or pass executor="
-        ) from error
-    with pooled(partial(_itself, fun), workers, timeout, retries) as pool:
+    sent = packed(fun, f"the objective {getattr(fun, '__name__', None) or fun!r}")
+    with pooled(partial(_unpacked, sent), workers, timeout, retries) as pool:
         yield pool
 
 
-def _itself(fun: Objective) -> Objective:
+def _unpacked(sent: bytes) -> Objective:
+    """In a worker process: the objective."""
+    try:
+        fun: Objective = pickle.loads(sent)
+    except Exception as error:
+        raise WorkerError(
+            f"the objective cannot be loaded in a worker process ({described(error)}); what it uses must be "
+            "in modules that a new Python process can import"
+        ) from error
     return fun

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ from .evaluation import (
 )
 from .evaluator import Started
 from .processes import WORKER_OF, deaf_to_ctrl_c, end_group, how_it_ended, own_session
+from .sending import packed
 
 if TYPE_CHECKING:
     from ..optimizer import Optimizer
@@ -42,8 +44,7 @@ _GUARD = (
 )
 _NOT_STARTED = (
     "a worker process {how} before the objective was loaded. Does its module exit or crash when imported? "
-    "A script that uses workers must guard its main part with `if __name__ == '__main__':`, and the "
-    "objective must be a function of a module, not of an interactive session"
+    "A script that uses workers must guard its main part with `if __name__ == '__main__':`"
 )
 UNGUARDED = 64  # exit code of a worker process that would start workers while it is being started itself
 _LONGEST_PICKLE = 1_000_000  # bytes of an exception that is sent itself, and not described
@@ -96,7 +97,7 @@ class Sent(NamedTuple):
         if itself:
             with suppress(Exception):
                 error.add_note(f"In the worker:\n{trace}")  # tracebacks do not travel
-                pickled = pickle.dumps(error)
+                pickled = packed(error)
         if pickled is not None and len(pickled) > _LONGEST_PICKLE:
             pickled = None
         return cls(described(error), trace, pickled)
@@ -137,6 +138,7 @@ class WorkerProcess:
             self._process = _context.Process(target=_serve, args=(there, self._load, self._own_errors))
             with (
                 _environment(dict.fromkeys(_ONE_THREAD, "1") | {WORKER_OF: str(os.getpid())}),
+                _main_that_exists(),
                 deaf_to_ctrl_c(),
             ):
                 self._process.start()
@@ -167,11 +169,12 @@ class WorkerProcess:
             raise Ended
         if not self._alive:
             self._start_again()
+        sent = packed((candidate.id, candidate.params), "the point")
         self._busy = True
         if begun is not None:
             begun(self._process.pid or 0)
         try:
-            self._pipe.send((candidate.id, candidate.params))
+            self._pipe.send_bytes(sent)
             answered = self._pipe.poll(self._timeout)
             number, answer = self._pipe.recv() if answered else (candidate.id, None)
         except (EOFError, OSError):
@@ -250,6 +253,21 @@ def _end_with_parent() -> None:
     if parent is not None:
         wait([parent.sentinel])
         end_group(os.getpid())
+
+
+@contextmanager
+def _main_that_exists() -> Iterator[None]:
+    """A process that is started meanwhile runs the script again, but not '<stdin>' and other such names."""
+    main = vars(sys.modules["__main__"])
+    path = main.get("__file__")
+    if path is None or os.path.exists(path):
+        yield
+        return
+    del main["__file__"]
+    try:
+        yield
+    finally:
+        main["__file__"] = path
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 import logging
@@ -12,7 +13,9 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -32,10 +35,11 @@ from ..optimizer import Optimizer
 from ..result import History, Result
 from ..search.settings import DEFAULT_STRATEGY
 from ..space import Space
-from . import known, session
+from . import fit, known, session
 from .by_hand import ByHand
 from .changing import Changing
 from .database import Database
+from .fit import SearchSettings
 from .interrupts import interruptible
 from .journal import Journal
 from .lock import locked
@@ -143,6 +147,36 @@ class Study(Looking, Changing, ByHand):
         saltus.study.errors.RecordError: nowhere.db: there is no record
         """
         return cls(Path(path))
+
+    @classmethod
+    def open_or_create(
+        cls, path: str | os.PathLike[str], space: Space, **settings: Unpack[SearchSettings]
+    ) -> Study:
+        """The study of a file if there is one, else a new one: a cell of a notebook can be run again.
+
+        Args:
+            path, space, settings: as for `create`. A study that exists must have the same space and
+                settings, or a SettingsError says what is different; those that are None or left out may be
+                any, but for `strategy` and `batch`, whose defaults count. One in which nothing was asked
+                yet is made anew instead.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> path = tempfile.mkdtemp() + "/gears.db"
+        >>> for again in range(2):
+        ...     study = Study.open_or_create(path, Space({"teeth": Int(12, 60)}), seed=3)
+        ...     result = study.optimize(lambda p: abs(p["teeth"] - 37), budget=10)
+        >>> study.summary().evaluations
+        10
+        """
+        bound = inspect.signature(cls.create).bind(path, space, **settings)
+        bound.apply_defaults()
+        check, create = (
+            partial(fit.check, given=bound.arguments),
+            partial(cls.create, path, space, **settings),
+        )
+        study: Study = fit.opened_or_created(Path(path), cls.open, check, create)
+        return study
 
     def optimize(
         self,
