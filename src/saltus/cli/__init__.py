@@ -90,8 +90,15 @@ def parser() -> argparse.ArgumentParser:
     )
     sub.add_argument("--reevaluate", type=int, nargs="?", const=10, metavar="K", help=again)
     add_json(sub)
+    how_much = sub.add_mutually_exclusive_group()
+    more = "say what the search does: new best values, restarts, failures; twice: phases, too"
+    how_much.add_argument("-v", "--verbose", action="count", default=0, help=more)
+    how_much.add_argument("-q", "--quiet", action="store_true", help="say nothing but what is wrong")
 
-    add_json(add_study("show", show.show, "print the state of a study"))
+    sub = add_study("show", show.show, "print the state of a study")
+    form = sub.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON, for scripts")
+    form.add_argument("--watch", action="store_true", help="look on while it runs elsewhere, until Ctrl-C")
 
     sub = add_study("report", report.report, "write a page with pictures")
     page = "the page (default: the record with the ending .html)"

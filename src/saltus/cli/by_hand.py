@@ -9,8 +9,9 @@ from ..study.errors import blaming
 from ..study.settings import StudyFile
 from .codes import NOTHING
 from .lines import counted, printable, say
-from .show import assignments, to_json, violation
+from .show import to_json, violation
 from .studies import opened, opened_or_created, record_of
+from .values import assignments
 
 
 def ask(options: argparse.Namespace) -> int:
@@ -24,7 +25,7 @@ def ask(options: argparse.Namespace) -> int:
         print(to_json([{"trial": t.id, "params": t.params} for t in trials]))
     else:
         for trial in trials:
-            print(printable(f"trial {trial.id}: {assignments(trial)}"))
+            print(printable(f"trial {trial.id}: {assignments(trial.params)}"))
     if trials:
         return 0
     waiting = study.summary().unfinished

@@ -1,20 +1,24 @@
 """Run a study."""
 
 import argparse
+import logging
 import shlex
+import sys
 from dataclasses import replace
 
 from .._checks import worker_count
 from ..execution.driver import Limits
-from ..minimize import default_budget
+from ..execution.progress import Progress
 from ..search.stopping import Stop
 from ..study.errors import blaming
 from ..study.objective import described, evaluating
 from ..study.settings import StudyFile
 from .codes import DONE, INTERRUPTED, TROUBLE
-from .lines import counted, progress, say
+from .display import display
+from .lines import counted, say
 from .show import as_json, as_text
-from .studies import opened_or_created, recommendation, record_of, what_matters
+from .studies import budget_of, opened_or_created, recommendation, record_of, what_matters
+from .view import clock
 
 
 def run(options: argparse.Namespace) -> int:
@@ -22,10 +26,12 @@ def run(options: argparse.Namespace) -> int:
     waits for running evaluations, the second ends them; the same command goes on.
     """
     file = StudyFile.read(options.study)
+    if options.verbose:
+        log(logging.INFO if options.verbose == 1 else logging.DEBUG)
     given = {key: getattr(options, key) for key in ("workers", "budget", "patience")}
     settings = replace(file.study, **{key: value for key, value in given.items() if value is not None})
     with blaming("--"):  # the file was checked: what is wrong now is an option
-        budget = default_budget(file.space) if settings.budget is None else settings.budget
+        budget = budget_of(replace(file, study=settings))
         limits = Limits(
             budget,
             settings.target,
@@ -41,13 +47,13 @@ def run(options: argparse.Namespace) -> int:
             again = study.reevaluate(options.reevaluate)
         say(f"all values are forgotten; {counted(len(again), 'point')} to evaluate again, the best first")
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
-    say(f"{study.head.name}: {size}, record {study.path}")
-    result = study.run(
-        where, described(file), limits, workers=workers, bar=progress(budget), say=say, points=file.points
-    )
+    if not options.quiet:
+        say(f"{study.head.name}: {size}, record {study.path}")
+    bar = Progress(None) if options.quiet else display(study.path, budget, sys.stderr)
+    result = study.run(where, described(file), limits, workers=workers, bar=bar, say=say, points=file.points)
     known = study.summary(), what_matters(study), recommendation(study)
     print(as_json(*known) if options.json else as_text(*known))
-    if not options.json:
+    if not (options.json or options.quiet):
         record = [] if options.db is None else ["--db", str(options.db)]
         command = shlex.join(["saltus", "report", str(options.study), *record])
         best = "none" if result.params is None else f"{result.fun:.10g}"
@@ -55,3 +61,18 @@ def run(options: argparse.Namespace) -> int:
     if result.stop is Stop.INTERRUPTED:
         return INTERRUPTED
     return TROUBLE if result.stop is Stop.FAILING or result.params is None else DONE
+
+
+def log(level: int) -> None:
+    """Say what the library logs, from this level on."""
+    logger = logging.getLogger("saltus")
+    logger.setLevel(level)
+    logger.handlers = [Saying()]
+
+
+class Saying(logging.Handler):
+    """A handler that says what is logged, with the time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """A line."""
+        say(f"{clock()}  {record.getMessage()}")

@@ -12,8 +12,12 @@ from ..search.learnt import Share, plain
 from ..search.recommendation import Recommended
 from ..study import Summary, Trial
 from ..study.journal import as_plain
+from ..study.settings import StudyFile
+from .codes import DONE
+from .display import watch
 from .lines import counted, printable
-from .studies import opened, recommendation, what_matters
+from .studies import budget_of, is_record, opened, recommendation, record_of, what_matters
+from .values import assignments, items, listed
 
 _LONGEST_LIST = 10
 _LONGEST_LINE = 200
@@ -32,11 +36,17 @@ _SESSION = ("started", "ended", "pid", "host", "stop")
 
 
 def show(options: argparse.Namespace) -> int:
-    """Print the state of a study: best point, what matters, evaluations, failures and why, what runs."""
+    """Print the state of a study: best point, what matters, evaluations, failures and why, what runs. With
+    --watch, look on while it runs, until Ctrl-C.
+    """
+    if options.watch:
+        file = None if is_record(options.study) else StudyFile.read(options.study)
+        watch(record_of(options.study, options.db), None if file is None else budget_of(file))
+        return DONE
     study = opened(options.study, options.db)
     known = study.summary(), what_matters(study), recommendation(study)
     print(as_json(*known) if options.json else as_text(*known))
-    return 0
+    return DONE
 
 
 def as_text(
@@ -54,13 +64,13 @@ def as_text(
         value = "no value" if best.value is None else f"{best.value:.10g}"
         past = ", past data" if best.past else ""
         rows.append(("best", f"{value} (trial {best.id}{past}{violated})"))
-        rows += [("", f"{name} = {json.dumps(value)}") for name, value in _items(best.params)]
+        rows += [("", f"{name} = {json.dumps(value)}") for name, value in items(best.params)]
         limits = list((best.constraints or {}).items())
         rows += [("constraints" if i == 0 else "", _judged(*limit)) for i, limit in enumerate(limits)]
     if recommended is not None:
         rows.append(("recommended", f"{recommended.value:.6g} +- {recommended.error:.2g} (estimate)"))
         params = as_plain(recommended.params)
-        rows += [("", f"{name} = {json.dumps(value)}") for name, value in _items(params)]
+        rows += [("", f"{name} = {json.dumps(value)}") for name, value in items(params)]
     rows += _what_matters(shares or {})
     repeated = f", and {summary.repeated} answered from the record" if summary.repeated else ""
     if summary.forgotten:
@@ -75,7 +85,7 @@ def as_text(
     rows += [("", f"{count} x {reason}") for reason, count in list(summary.failures.items())[:_LONGEST_LIST]]
     last = summary.last_failure
     if last is not None:
-        rows.append(("", f"last: trial {last.id}, {_listed(last)}"))
+        rows.append(("", f"last: trial {last.id}, {listed(last.params)}"))
         lines = (last.stderr or "").splitlines()[-_LONGEST_LIST:]
         rows += [("", f"| {line[:_LONGEST_LINE]}") for line in lines]
     running = [t for t in summary.unfinished if t.status == "running"]
@@ -85,9 +95,11 @@ def as_text(
         rows.append(("in line", counted(summary.in_line, "point")))
     now = time.time()
     for trial in running[:_LONGEST_LIST]:
-        rows.append(("", f"trial {trial.id} for {now - (trial.started or now):.0f} s: {_listed(trial)}"))
+        rows.append(
+            ("", f"trial {trial.id} for {now - (trial.started or now):.0f} s: {listed(trial.params)}")
+        )
     if not running and not summary.sessions:  # by hand: somebody has to know them in full
-        rows += [("", f"trial {t.id}: {assignments(t)}") for t in summary.unfinished[:_LONGEST_LIST]]
+        rows += [("", f"trial {t.id}: {assignments(t.params)}") for t in summary.unfinished[:_LONGEST_LIST]]
     reasons = Counter(t.reason for t in summary.unfinished if t.reason is not None)
     for reason, count in reasons.most_common(_LONGEST_LIST):
         rows.append(("not counted", f"{count} x {reason}"))
@@ -105,7 +117,7 @@ def _what_matters(shares: Mapping[str, Share]) -> list[tuple[str, str]]:
         return []
     shown = list(shares.items())[:_LONGEST_LIST]
     longest = max(len(_clipped(name)) for name, _ in shown)
-    rows = [("matters", "share in the differences around the best point, and how sure that is")]
+    rows = [("matters", "share in the differences around the best point, how sure that is")]
     for name, share in shown:
         numbers = f"{share.share:>6.0%}   ({share.low:.0%} to {share.high:.0%})"
         rows.append(("", f"{_clipped(name):<{longest}}{numbers}"))
@@ -161,21 +173,3 @@ def _trial_as_json(trial: Trial) -> dict[str, Any]:
 def violation(trial: Trial) -> str:
     """How much a trial violates its constraints."""
     return f"constraints violated by {trial.violation:.6g}"
-
-
-def _items(params: Any) -> list[tuple[str, Any]]:
-    return list(params.items()) if isinstance(params, dict) else [(f"x{i}", v) for i, v in enumerate(params)]
-
-
-def assignments(trial: Trial) -> str:
-    """All values in full: they may have to be typed in elsewhere."""
-    return "  ".join(f"{name}={json.dumps(value)}" for name, value in _items(trial.params))
-
-
-def _listed(trial: Trial) -> str:
-    text = ", ".join(f"{name}={_short(value)}" for name, value in _items(trial.params))
-    return text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 3] + "..."
-
-
-def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else json.dumps(value)

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
+from ..minimize import default_budget
 from ..search.learnt import Share
 from ..search.recommendation import Recommended
 from ..study import RecordError, SettingsError, Study, fit
@@ -37,6 +38,11 @@ def is_record(path: Path) -> bool:
             return file.read(16) == b"SQLite format 3\0"
     except OSError:
         return False
+
+
+def budget_of(file: StudyFile) -> int:
+    """Evaluations in all: as the file says, else the default."""
+    return default_budget(file.space) if file.study.budget is None else file.study.budget
 
 
 def opened(study: Path, db: Path | None) -> Study:

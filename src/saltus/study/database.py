@@ -262,6 +262,16 @@ class Database:
         if count < expected:  # more may have been asked since
             raise self._damaged(f"trial {count} is missing")
 
+    def trials_from(self, id: int) -> Iterator[Trial]:
+        """The trials of this number and later, in the order asked: what is new to somebody who looks on."""
+        return self._trials("WHERE trials.id >= ? ORDER BY trials.id", id)
+
+    def restarts(self) -> int:
+        """How many runs there were before the present one."""
+        for row in self._rows("generations", "ORDER BY generation DESC LIMIT 1"):
+            return int(row[2])
+        return 0
+
     def unfinished(self) -> list[Trial]:
         """The trials that are asked or running."""
         return list(self._trials("WHERE status IN ('asked', 'running') ORDER BY trials.id"))

@@ -1,0 +1,30 @@
+"""The values of a point in words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .._typing import Params
+
+_LONGEST_LINE = 200
+
+
+def items(params: Params) -> list[tuple[str, Any]]:
+    """Names and values; variables without a name are x0, x1, ..."""
+    return list(params.items()) if isinstance(params, dict) else [(f"x{i}", v) for i, v in enumerate(params)]
+
+
+def assignments(params: Params) -> str:
+    """All values in full: they may have to be typed in elsewhere."""
+    return "  ".join(f"{name}={json.dumps(value)}" for name, value in items(params))
+
+
+def listed(params: Params) -> str:
+    """All values, rounded, in a line that is not too long."""
+    text = ", ".join(f"{name}={_short(value)}" for name, value in items(params))
+    return text if len(text) <= _LONGEST_LINE else text[: _LONGEST_LINE - 3] + "..."
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else json.dumps(value)
