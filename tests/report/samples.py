@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import math
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib import resources
 from typing import Any
 
 import numpy as np
+import pytest
 
 from saltus import Bool, Float, Int, Ordinal, Share, Space
-from saltus.report import render
+from saltus.report import Insight, render
+from saltus.search.slices import Effect, Pair
 from saltus.study.summary import Summary
 from saltus.study.trial import Session, Snapshot, Trial
 
@@ -148,13 +154,32 @@ SHARES = {
 }
 
 
+def effect(at: Any) -> Effect:
+    middle = np.linspace(-1.0, 1.0, len(at)) ** 2 + 0.1
+    return Effect(np.array(at, dtype=float), middle, middle / 3, middle * 3)
+
+
+def pair(first: Any, second: Any) -> Pair:
+    value = np.add.outer(np.linspace(-1, 1, len(second)) ** 2, np.linspace(0, 3, len(first)))
+    return Pair(np.array(first, dtype=float), np.array(second, dtype=float), value)
+
+
+RATES = np.geomspace(1e-5, 1e-1, 20)
+WIDTHS = [16, 32, 64, 96, 128]
+INSIGHT = Insight(
+    SHARES,
+    {"learning rate": effect(RATES), "layers": effect(range(1, 13)), "dropout": effect([0, 1])},
+    {("learning rate", "width"): pair(RATES, WIDTHS), ("dropout", "layers"): pair([0, 1], range(1, 13))},
+)
+
+
 def sample() -> str:
     trials, snapshots = recorded()
-    return render(summed_up(trials, snapshots), iter(trials), iter(snapshots), SHARES, now=NOW)
+    return render(summed_up(trials, snapshots), iter(trials), iter(snapshots), INSIGHT, now=NOW)
 
 
 class Structure(HTMLParser):
-    """Checks that every element is closed in its turn, and keeps the text outside of <style>."""
+    """Checks that every element is closed in its turn, and keeps the text outside of <style> and <script>."""
 
     def __init__(self, page: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -180,7 +205,7 @@ class Structure(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
+        if "style" not in self.open and "script" not in self.open:
             self.words.append(data)
 
     @property
@@ -188,16 +213,29 @@ class Structure(HTMLParser):
         return " ".join(" ".join(self.words).split())
 
 
+def sha256(content: str) -> str:
+    return base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")
+
+
 def checked(page: str) -> Structure:
     """The structure of a page that is whole, safe, and needs nothing from elsewhere."""
     structure = Structure(page)
     page.encode("utf-8")
-    assert "script" not in structure.tags
+    assert structure.tags.count("script") == 2  # what is known of points, and what shows it
+    data, script = re.findall(r"<script.*?>(.*?)</script>", page, re.S)
+    assert script == resources.files("saltus.report").joinpath("page.js").read_text(encoding="utf-8")
+    known = json.loads(data, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert f"'sha256-{sha256(script)}'" in page
+    policies = [value for attribute, value in structure.attributes if attribute == "content"]
+    assert "unsafe" not in str(policies)
+    for numbers in re.findall(r'data-i="([^"]*)"', page):
+        assert {*map(int, numbers.split())} <= {*range(len(known["rows"]))}
     assert not any(attribute.startswith("on") for attribute, _ in structure.attributes)
     links = [value for attribute, value in structure.attributes if attribute in ("href", "src", "xlink:href")]
-    assert links == ["data:,"]
+    assert links[0] == "data:,"
+    assert all(link.startswith("data:image/png;base64,") for link in links[1:] if link)
     assert "@import" not in page
-    assert "url(" not in page
+    assert page.count("url(") == page.count('mask="url(#heat-')
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", page)
     for svg in re.findall(r"<svg.*?</svg>", page, re.S):
         root = ElementTree.fromstring(svg)

@@ -40,7 +40,8 @@ def test_evaluations_are_counted_without_repeated_trials() -> None:
     repeated = [t.id for t in trials if t.status == "repeated"]
     assert len(digest.ids) == 300 - len(repeated)
     assert digest.restarts == [30 - sum(i < 30 for i in repeated)]
-    assert digest.best[0].value == min(t.value for t in trials if t.feasible and t.status == "done")  # type: ignore[type-var]
+    assert digest.best is not None
+    assert digest.best.value == min(t.value for t in trials if t.feasible and t.status == "done")  # type: ignore[type-var]
     values = [t.value for _, t in digest.improvements]
     assert values == sorted(values, reverse=True)  # type: ignore[type-var]
-    assert digest.improvements[-1][1] == digest.best[0]
+    assert digest.improvements[-1][1] == digest.best

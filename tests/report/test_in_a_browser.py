@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pytest
 
 from saltus import Bool, Float, Share, Space
-from saltus.report import render
+from saltus.report import Insight, render
 from saltus.study.trial import Snapshot, Trial
 
-from ..browser import open_browser
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Page
+from ..browser import listen, open_browser, violations
 from .samples import HOSTILE, NOW, sample, summed_up
 
 
@@ -31,7 +28,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     shares = dict.fromkeys(hostile.keys, Share(1.0, 0.0, 1.0, 1.0))
     texts = {
         "usual": sample(),
-        "hostile": render(summed_up(few, shots, space=hostile, name="n" * 300), few, shots, shares, now=NOW),
+        "hostile": render(
+            summed_up(few, shots, space=hostile, name="n" * 300), few, shots, Insight(shares), now=NOW
+        ),
         "empty": render(summed_up([], sessions=[]), [], [], now=NOW),
     }
     for name, content in texts.items():
@@ -50,7 +49,7 @@ MEASURE = """() => [...document.querySelectorAll('svg')].filter(s => s.checkVisi
 
 
 def test_in_a_browser(pages: dict[str, Path]) -> None:
-    shown = {"usual": 6 + 4, "hostile": 14 + 4, "empty": 0}
+    shown = {"usual": 6 + 5 + 2 + 3 + 2, "hostile": 14 + 5, "empty": 0}
     schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     with open_browser() as browser:
         for name, page in pages.items():
@@ -58,7 +57,7 @@ def test_in_a_browser(pages: dict[str, Path]) -> None:
             tab = browser.new_page()
             listen(tab, seen)
             tab.goto(page.as_uri())
-            for width in (390, 700, 1280):
+            for width in (390, 700, 1280, 1920):
                 tab.set_viewport_size({"width": width, "height": 900})
                 backgrounds = set()
                 for scheme in schemes:
@@ -78,8 +77,60 @@ def test_in_a_browser(pages: dict[str, Path]) -> None:
             assert seen == [page.as_uri()]
 
 
-def listen(tab: Page, seen: list[str]) -> None:
-    """Note every request, message and error of a page."""
-    tab.on("console", lambda message: seen.append(f"{message.type}: {message.text}"))
-    tab.on("pageerror", lambda error: seen.append(str(error)))
-    tab.on("request", lambda request: seen.append(request.url))
+@pytest.mark.machines
+def test_points_tell_more(pages: dict[str, Path]) -> None:
+    """By mouse and by keyboard; what is chosen is marked in every chart that shows it."""
+    with open_browser() as browser:
+        tab = browser.new_page(viewport={"width": 1280, "height": 900})
+        seen: list[str] = []
+        listen(tab, seen)
+        tab.goto(pages["usual"].as_uri())
+        chart = tab.locator("#convergence svg:visible")
+        assert chart.get_attribute("role") == "slider"
+        chart.focus()
+        tab.keyboard.press("Home")
+        assert str(chart.get_attribute("aria-valuetext")).startswith("trial 0, value ")
+        tab.keyboard.press("ArrowRight")
+        tab.keyboard.press("ArrowRight")
+        words = str(chart.get_attribute("aria-valuetext"))
+        assert words.startswith("trial 2, value ")
+        assert "took" in words
+        assert "learning rate = " in tab.locator(".tip").inner_text()
+        tab.keyboard.press("Enter")
+        panel = tab.locator(".panel")
+        assert panel.locator("h2").inner_text() == "trial 2"
+        assert panel.evaluate("panel => panel.contains(document.activeElement)")
+        assert "holds" in panel.inner_text() or "violated" in panel.inner_text()
+        assert tab.locator(".chosen.pinned:visible").count() > 5
+        tab.keyboard.press("Escape")
+        assert panel.is_hidden()
+        assert tab.locator(".chosen").count() == 0
+
+        chart = tab.locator("#timing svg:visible")
+        chart.scroll_into_view_if_needed()
+        place = chart.evaluate("""svg => {
+            const [x, y] = svg.querySelector("path.failed").getAttribute("d").match(/[\\d.]+/g).map(Number);
+            const at = new DOMPoint(x + 2, y + 2).matrixTransform(svg.getScreenCTM());
+            return [at.x, at.y]}""")
+        tab.mouse.move(*place)
+        tab.locator(".tip:visible").wait_for()
+        assert "failed: " in tab.locator(".tip").inner_text()
+        tab.mouse.click(*place)
+        assert "Traceback: <boom" in panel.inner_text()
+        tab.locator("button.close").click()
+        assert panel.is_hidden()
+        tab.locator("button[data-trial]").first.click()
+        assert panel.is_visible()
+        assert seen == [pages["usual"].as_uri()]
+
+
+@pytest.mark.machines
+@pytest.mark.parametrize("name", ["usual", "hostile", "empty"])
+def test_everybody_can_use_it(pages: dict[str, Path], name: str) -> None:
+    with open_browser() as browser:
+        tab = browser.new_page()
+        tab.goto(pages[name].as_uri())
+        schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+        for scheme in schemes:
+            tab.emulate_media(color_scheme=scheme)
+            assert violations(tab) == []

@@ -69,10 +69,13 @@ def parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command)
         return sub
 
-    def add_study(name: str, command: Callable[[Any], int], summary: str) -> argparse.ArgumentParser:
+    def add_study(
+        name: str, command: Callable[[Any], int], summary: str, several: str | None = None
+    ) -> argparse.ArgumentParser:
         sub = add(name, command, summary)
         what = "the study file" if name == "run" else "the study file, or its record"
-        sub.add_argument("study", type=Path, metavar="STUDY", help=what)
+        count = None if several is None else "+"
+        sub.add_argument("study", type=Path, nargs=count, metavar="STUDY", help=what + (several or ""))
         record = "the record (default: STUDY with the ending .db)"
         sub.add_argument("--db", type=Path, metavar="FILE", help=record)
         return sub
@@ -100,8 +103,10 @@ def parser() -> argparse.ArgumentParser:
     form.add_argument("--json", action="store_true", help="print JSON, for scripts")
     form.add_argument("--watch", action="store_true", help="look on while it runs elsewhere, until Ctrl-C")
 
-    sub = add_study("report", report.report, "write a page with pictures")
-    page = "the page (default: the record with the ending .html)"
+    sub = add_study("report", report.report, "write a page with pictures", "; several are compared")
+    page = (
+        "the page (default: the record with the ending .html; of several, comparison.html beside the first)"
+    )
     sub.add_argument("--out", type=Path, metavar="FILE", help=page)
 
     sub = add_study("export", export.export, "print all evaluations")

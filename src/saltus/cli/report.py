@@ -1,30 +1,64 @@
-"""A study as a page with pictures."""
+"""A study as a page with pictures, or several beside each other."""
 
 import argparse
 import os
 from contextlib import suppress
 from pathlib import Path
 
-from ..report import render
-from ..study import SettingsError
-from .studies import opened, recommendation, record_of, what_matters
+from ..report import insight, render
+from ..report.compare import MOST_STUDIES, compare
+from ..report.digest import gather
+from ..study import SettingsError, Study
+from .studies import opened, record_of
 
 
 def report(options: argparse.Namespace) -> int:
-    """Write one self-contained HTML page: what matters, convergence, each variable, failures, timing."""
-    study = opened(options.study, options.db)
-    out: Path = options.out or record_of(options.study, options.db).with_suffix(".html")
+    """Write one self-contained HTML page: what matters, convergence, each variable, failures, timing.
+
+    Of several studies: their best values in one chart, and their figures beside each other.
+    """
+    paths: list[Path] = options.study
+    if len(paths) > 1 and options.db is not None:
+        raise SettingsError("--db names the record of one study; give the records themselves to compare them")
+    if len(paths) > MOST_STUDIES:
+        raise SettingsError(f"report compares up to {MOST_STUDIES} studies, got {len(paths)}")
+    studies = [opened(path, options.db) for path in paths]
+    first = record_of(paths[0], options.db)
+    out: Path = options.out or (
+        first.with_suffix(".html") if len(paths) == 1 else first.with_name("comparison.html")
+    )
     if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
         raise SettingsError(f"--out must name a file that ends in .html, got {out}")
-    parts = study.summary(), study.trials(), study.snapshots(), what_matters(study)
-    page = render(*parts, recommended=recommendation(study))
+    _write(out, _page(studies[0]) if len(studies) == 1 else _comparison(studies))
+    print(out)
+    return 0
+
+
+def _page(study: Study) -> str:
+    return render(study.summary(), study.trials(), study.snapshots(), insight(study))
+
+
+def _comparison(studies: list[Study]) -> str:
+    for study in studies:
+        if study.head.direction != studies[0].head.direction:
+            raise SettingsError(
+                f"{study.path} is to {study.head.direction} and {studies[0].path} to "
+                f"{studies[0].head.direction}: their values cannot be compared"
+            )
+    summaries = [study.summary() for study in studies]
+    digests = [
+        gather(s, study.trials(), study.snapshots()) for s, study in zip(summaries, studies, strict=True)
+    ]
+    return compare(list(zip(summaries, digests, strict=True)))
+
+
+def _write(out: Path, page: str) -> None:
+    """Never half a page."""
     half = out.with_name(out.name + ".part")
-    try:  # never half a page
+    try:
         half.write_text(page, encoding="utf-8")
         os.replace(half, out.resolve())  # a link is followed, not replaced
     except OSError as error:
         with suppress(OSError):
             half.unlink()
         raise SettingsError(f"{out}: cannot be written: {error.strerror}") from error
-    print(out)
-    return 0

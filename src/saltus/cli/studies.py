@@ -4,8 +4,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ..minimize import default_budget
+from ..report.insight import recommendation as recommendation
 from ..search.learnt import Share
-from ..search.recommendation import Recommended
 from ..study import RecordError, SettingsError, Study, fit
 from ..study.errors import blaming
 from ..study.fit import difference
@@ -61,14 +61,6 @@ def what_matters(study: Study) -> dict[str, Share] | None:
     """Which variables matter; None if nothing can be said, nor the optimizer's state be read."""
     with suppress(RecordError):
         return study.sensitivity()
-    return None
-
-
-def recommendation(study: Study) -> Recommended | None:
-    """What to recommend, if the study is noisy; None if nothing can be said, nor the state be read."""
-    with suppress(RecordError):
-        found = study.recommended
-        return found if found is not None and found.error > 0 else None
     return None
 
 

@@ -91,7 +91,7 @@ def fitting(values: Sequence[float], always: float | None = None, *, clip: bool 
     kind: Kind = "linear"
     threshold = 1.0
     sizes = sorted(abs(v) for v in ordered if v)
-    if ordered[0] > 0:
+    if ordered[0] > 0 and low > 0:
         if math.log10(high) - math.log10(low) > _DECADES_FOR_LOG:
             kind = "log"
     elif sizes:

@@ -2,29 +2,22 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from ..search.learnt import Share
-from ..space.activity import count_values
-from ..space.categorical import Categorical
-from ..space.variables import Bool, Variable
 from ..study.summary import Summary
 from ..study.trial import Snapshot
 from .axis import Axis, Kind, Tick, axis, fitting
-from .digest import Digest
-from .plot import NARROW, SMALL, Plot, Point, Size
-from .words import clipped, coordinate, count, duration, number, number_or_text, parameter, percent
+from .details import Shown, thinned
+from .digest import Digest, Place
+from .plot import NARROW, SMALL, Mark, Plot, Point, Size
+from .scales import plateaus, variable_axis, variable_ticks
+from .words import clipped, coordinate, count, duration, number, parameter
 
 MOST_LINES_WITH_NAMES = 8
-MOST_BARS = 20
-MOST_PLATEAUS = 25
-_MOST_RINGS = 120
-_BAR, _BAR_ROOM, _BAR_MARGIN = 16.0, 28.0, 46.0  # thickness, with the room around it, and of all of them
 _RIGHT = 12.0  # room on the right, where no names stand
-_DOTS_ON_PAGE, _DOTS_IN_CHART = 24_000, 700  # of variables, together and each
+_DOTS_ON_PAGE, _DOTS_IN_CHART = 24_000, 600  # of variables, together and each
 _STEPS_ON_PAGE = 4_000
-_LONGEST_CHOICE = 12  # characters beside an axis
-_LEAST_COVERED = 0.2  # of a range, by what was tried: else the chart shows only that part
+_THINNED = 3  # times as many
 
 
 def _plot(digest: Digest, size: Size, y: Axis, y_ticks: Sequence[Tick], right: float = _RIGHT) -> Plot:
@@ -41,14 +34,15 @@ def value_axis(digest: Digest) -> Axis:
     return fitting(digest.values or [0.0], last)
 
 
-def convergence(digest: Digest, y: Axis, size: Size) -> str:
+def convergence(digest: Digest, shown: Shown, y: Axis, size: Size) -> str:
     """Every value, and the best feasible one so far."""
     plot = _plot(digest, size, y, y.ticks(6))
-    done = [(x, t.value, t) for x, t in digest.points if t.status == "done" and t.value is not None]
-    feasible = [(x, value) for x, value, t in done if t.feasible and math.isfinite(value)]
-    violated = [(x, value) for x, value, t in done if not t.feasible and math.isfinite(value)]
+    done = [
+        ((x, t.value, i), t.feasible)
+        for i, (x, t) in _drawn(shown, size)
+        if t.status == "done" and t.value is not None and math.isfinite(t.value)
+    ]
     best = [(x, t.value) for x, t in digest.improvements if t.value is not None]
-    rings = digest.improvements[-_MOST_RINGS:]
     words = f"Convergence: {count(len(digest.ids), 'evaluation')}"
     note = ""
     if best:
@@ -57,65 +51,81 @@ def convergence(digest: Digest, y: Axis, size: Size) -> str:
     return plot.svg(
         words,
         plot.verticals(digest.restarts),
-        plot.crosses(violated, "violated"),
-        plot.dots(feasible, "value"),
+        _envelope(plot, digest),
+        plot.crosses([mark for mark, feasible in done if not feasible], "violated"),
+        plot.dots([mark for mark, feasible in done if feasible], "value"),
         plot.feet(digest.failed),
         plot.steps(best, len(digest.ids)),
-        *(plot.ring(x, t.value or 0.0, "hidden", f"trial {t.id}: {number(t.value)}") for x, t in rings),
         note,
-        y_label="value" + _scale_name(y.kind),
+        y_label="value" + scale_name(y.kind),
     )
 
 
-def shares(all_of_them: Mapping[str, Share], size: Size) -> str:
-    """A bar for each variable that matters most: its share, what it does alone, and the error bar."""
-    shown = list(all_of_them.items())[:MOST_BARS]
-    names = [clipped(name, 14 if size is NARROW else 32) for name, _ in shown]
-    left = max(40.0, 14 + size.character * max(map(len, names)))
-    high = _BAR_ROOM * len(shown) + _BAR_MARGIN
-    ticks = [Tick(k / 100, f"{k} %") for k in range(0, 101, 50 if size is NARROW else 25)]
-    plot = Plot(size._replace(height=high, top=4), axis(0, 1), axis(0, len(shown)), ticks, [], left, 62)
-    marks, heights = [], [len(shown) - k - 0.5 for k in range(len(shown))]
-    for (name, share), short, y in zip(shown, names, heights, strict=True):
-        words = f"{clipped(name, 60)}: {percent(share.share)}, {percent(share.alone)} by itself"
-        marks.append(plot.bar(share.share, y, _BAR, "share", words))
-        marks.append(plot.bar(share.alone, y, _BAR, "alone", words))
-        marks.append(plot.beside(y, short, percent(share.share)))
-    first, share = shown[0]
-    return plot.svg(
-        f"What matters: {clipped(first, 60)} most, {percent(share.share)} of the differences",
-        plot.uprights(tick.value for tick in ticks),
-        *marks,
-        plot.whiskers((s.low, s.high, y) for (_, s), y in zip(shown, heights, strict=True)),
-        x_label="share in the differences around the best point",
+def _drawn(shown: Shown, size: Size) -> Sequence[tuple[int, Place]]:
+    """Points with their numbers; on a phone there is room for fewer."""
+    return thinned(
+        list(enumerate(shown.places)), _DOTS_IN_CHART if size is NARROW else len(shown.places) or 1
     )
 
 
-def _scale_name(kind: Kind) -> str:
+def is_thinned(digest: Digest) -> bool:
+    """Whether far fewer evaluations are drawn than there are."""
+    return len(digest.ids) > _THINNED * len(digest.points)
+
+
+def _envelope(plot: Plot, digest: Digest) -> str:
+    """From the least to the largest value of many evaluations, if not all of them are drawn."""
+    if not is_thinned(digest):
+        return ""
+    length = digest.envelope.length
+    pieces = [((k + 0.5) * length, low, high) for k, (low, high) in enumerate(digest.envelope) if low <= high]
+    return plot.band(pieces, "band range")
+
+
+def scale_name(kind: Kind) -> str:
+    """What to add to the name of an axis."""
     return {"linear": "", "log": ", log scale", "symlog": ", log scale on both sides of 0"}[kind]
 
 
-def variable(summary: Summary, digest: Digest, i: int, charts: int) -> str:
+def limit(name: str, digest: Digest, shown: Shown) -> str:
+    """One constraint: its values, those that violate it above the line at 0."""
+    marks = [
+        (x, amount, i)
+        for i, (x, t) in enumerate(shown.places)
+        if t.constraints and math.isfinite(amount := t.constraints.get(name, math.nan))
+    ]
+    marks = list(thinned(marks, _DOTS_IN_CHART))
+    y = fitting([amount for _, amount, _ in marks] or [0.0], 0.0)
+    plot = _plot(digest, SMALL, y, y.ticks(5))
+    kept = digest.limits[name]
+    times = f"{count(kept.held)} of {count(kept.held + kept.violated)} times"
+    return plot.svg(
+        f"Constraint {clipped(name, 60)}: held {times}",
+        plot.crosses([mark for mark in marks if mark[1] > 0], "violated"),
+        plot.dots([mark for mark in marks if mark[1] <= 0], "value"),
+        plot.level(0.0),
+    )
+
+
+def variable(summary: Summary, digest: Digest, shown: Shown, i: int, charts: int) -> str:
     """One variable: what was tried, the Gaussian's middle and width, and the best value."""
     space, kind = summary.space, summary.space.variables[i]
     most = min(_DOTS_IN_CHART, _DOTS_ON_PAGE // charts)
-    chosen = digest.points[:: max(1, math.ceil(len(digest.points) / most))]
-    tried = [(x, v, t) for x, t in chosen if (v := coordinate(space, t.params, i)) is not None]
+    chosen = thinned(list(enumerate(shown.places)), most)
+    tried = [(x, v, k, t) for k, (x, t) in chosen if (v := coordinate(space, t.params, i)) is not None]
     shots = digest.snapshots[:: max(1, math.ceil(len(digest.snapshots) * charts / _STEPS_ON_PAGE))]
     runs = [_means(run, i, kind.log) for run in _runs(shots)]
-    plateaus = _plateaus(kind)
-    y = _variable_axis(kind, [v for _, v, _ in tried], [mean for run in runs for _, mean, _, _ in run])
-    ticks = [Tick(v, label) for v, label, _, _ in plateaus] if plateaus else y.ticks(5)
-    plot = _plot(digest, SMALL, y, ticks)
+    y = variable_axis(kind, [v for _, v, _, _ in tried], [mean for run in runs for _, mean, _, _ in run])
+    plot = _plot(digest, SMALL, y, variable_ticks(kind, y, 5))
     label = f"Path of {clipped(space.keys[i], 60)}"
-    marks = [plot.stripe(low, high) for _, _, low, high in plateaus[::2]]
+    marks = [plot.stripe(low, high) for _, _, low, high in plateaus(kind)[::2]]
     marks.append(plot.verticals(digest.restarts))
     marks += [plot.band([(x, low, high) for x, _, low, high in run]) for run in runs]
-    done = [(x, v, t.violation) for x, v, t in tried if t.status == "done"]
+    done: list[tuple[Mark, float]] = [((x, v, k), t.violation) for x, v, k, t in tried if t.status == "done"]
     marks += [
-        plot.crosses([(x, v) for x, v, violation in done if violation != 0], "violated"),
-        plot.dots([(x, v) for x, v, violation in done if violation == 0], "value"),
-        plot.crosses([(x, v) for x, v, t in tried if t.status == "failed"], "failed"),
+        plot.crosses([mark for mark, violation in done if violation != 0], "violated"),
+        plot.dots([mark for mark, violation in done if violation == 0], "value"),
+        plot.crosses([(x, v, k) for x, v, k, t in tried if t.status == "failed"], "failed"),
         plot.line([[(x, mean) for x, mean, _, _ in run] for run in runs], "mean"),
     ]
     best = summary.best
@@ -144,46 +154,8 @@ def _means(run: Sequence[tuple[int, Snapshot]], i: int, log: bool) -> list[tuple
     return rows
 
 
-def _plateaus(kind: Variable) -> list[tuple[float, str, float, float]]:
-    """Each value of a discrete variable: value, label, lower and upper edge; none if there are too many."""
-    if count_values(kind) > MOST_PLATEAUS:
-        return []
-    grid = kind.grid()
-    if isinstance(grid, tuple):
-        first, step, n = grid
-        values = [first + k * step for k in range(n)]
-    else:
-        values = grid.tolist()
-    low, high = kind.range()
-    between = (math.sqrt(a * b) if kind.log else a / 2 + b / 2 for a, b in itertools.pairwise(values))
-    edges = [low, *between, high]
-    labels = ["false", "true"] if isinstance(kind, Bool) else [number_or_text(_whole(v)) for v in values]
-    if isinstance(kind, Categorical):
-        labels = [clipped(number_or_text(choice), _LONGEST_CHOICE) for choice in kind.choices]
-    return list(zip(values, labels, edges[:-1], edges[1:], strict=True))
-
-
-def _whole(value: float) -> float:
-    return int(value) if value.is_integer() and abs(value) < 1e6 else value
-
-
-def _variable_axis(kind: Variable, tried: list[float], means: list[float]) -> Axis:
-    scale: Kind = "log" if kind.log else "linear"
-    low, high = kind.range()
-    seen = [v for v in tried + means if v > 0 or not kind.log]
-    if not seen:
-        seen = [v for v in (low, high) if math.isfinite(v) and (v > 0 or not kind.log)] or [1.0]
-    around = axis(min(seen), max(seen), scale, margin=0.06)
-    bounded = math.isfinite(low) and math.isfinite(high) and (low > 0 or not kind.log)
-    if not bounded or kind.fixed:
-        return around
-    whole = axis(low, high, scale, margin=0.0 if kind.discrete else 0.04)
-    covered = (around.end - around.start) / (whole.end - whole.start)
-    return whole if _plateaus(kind) or covered >= _LEAST_COVERED else around
-
-
-def deviations(summary: Summary, digest: Digest, shown: Sequence[int], size: Size) -> str:
-    """How the Gaussian narrows along each variable, relative to its own first standard deviation."""
+def narrowing(summary: Summary, digest: Digest, shown: Sequence[int], size: Size) -> str:
+    """How the Gaussian narrows along each variable, relative to its own first width."""
     runs = _runs(digest.snapshots)
     paths = [(summary.space.keys[i], _relative(runs, i)) for i in shown]
     lines = [(name, pieces) for name, pieces in paths if any(pieces)]
@@ -203,11 +175,11 @@ def deviations(summary: Summary, digest: Digest, shown: Sequence[int], size: Siz
         for (name, pieces), colour in zip(lines, colours, strict=True)
     ]
     return plot.svg(
-        f"Standard deviations of {count(len(lines), 'variable')} relative to their first, on a log scale",
+        f"How far around its middle the search looks, for {count(len(lines), 'variable')}, on a log scale",
         plot.verticals(digest.restarts),
         *drawn,
         plot.names(list(zip(ends, labels, colours, strict=True))) if named else "",
-        y_label="relative standard deviation, log scale",
+        y_label="width of the search, 1 at the beginning, log scale",
     )
 
 
@@ -218,20 +190,20 @@ def _relative(runs: Sequence[Sequence[tuple[int, Snapshot]]], i: int) -> list[li
     return [[(x, sd / first) for x, sd in run if 0 < sd / first < math.inf] for run in sds]
 
 
-def timing(digest: Digest, size: Size) -> str:
+def timing(digest: Digest, shown: Shown, size: Size) -> str:
     """How long each evaluation took."""
     y = fitting(digest.seconds, clip=False)
     if y.kind == "linear":
         y = Axis(0.0, y.end)
     plot = _plot(digest, size, y, y.ticks(5))
 
-    def took(status: str) -> list[Point]:
-        seconds = [(x, t.seconds) for x, t in digest.points if t.status == status and t.seconds is not None]
-        return [(x, s) for x, s in seconds if 0 <= s < math.inf]
+    def took(status: str) -> list[Mark]:
+        own = [(x, t.seconds, i) for i, (x, t) in _drawn(shown, size) if t.status == status]
+        return [(x, s, i) for x, s, i in own if s is not None and 0 <= s < math.inf]
 
     return plot.svg(
         f"Seconds of each evaluation, at most {duration(max(digest.seconds))}",
         plot.dots(took("done"), "value"),
         plot.crosses(took("failed"), "failed"),
-        y_label="seconds" + _scale_name(y.kind),
+        y_label="seconds" + scale_name(y.kind),
     )

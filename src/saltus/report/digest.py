@@ -6,20 +6,23 @@ import bisect
 import math
 from array import array
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from ..space import Space
 from ..study.summary import Summary, ranking
 from ..study.trial import Session, Snapshot, Trial
+from .designs import Pool
 
 T = TypeVar("T")
-_Place = tuple[int, Trial]  # a trial, and how many evaluations there were with it
+Place = tuple[int, Trial]  # a trial, and how many evaluations there were with it
 
 _MOST_POINTS = 1500
 _MOST_SNAPSHOTS = 400
 _MOST_FAILED = 200
+_MOST_ENVELOPES = 480
 MOST_RESTARTS = 20
-_BEST = 10
 
 
 class Thinned(list[T]):
@@ -48,6 +51,44 @@ class Thinned(list[T]):
         self._seen += 1
 
 
+class Envelope(list[list[float]]):
+    """The least and the largest of many numbers, over pieces of equal length: [least, largest] each.
+
+    >>> envelope = Envelope(most=2)
+    >>> for value in (3.0, 1.0, 2.0, 5.0, 4.0):
+    ...     envelope.add(value)
+    >>> envelope, envelope.length
+    ([[1.0, 5.0], [4.0, 4.0]], 4)
+    """
+
+    def __init__(self, most: int) -> None:
+        """At most so many pieces; their length grows with the numbers."""
+        super().__init__()
+        self._most, self._seen, self.length = most, 0, 1
+
+    def add(self, value: float) -> None:
+        """Take the next number; NaN has its place, and is neither."""
+        if self._seen == self._most * self.length:
+            pairs = zip(self[::2], self[1::2], strict=True)
+            self[:] = [[min(a[0], b[0]), max(a[1], b[1])] for a, b in pairs]
+            self.length *= 2
+        if self._seen % self.length == 0:
+            self.append([math.inf, -math.inf])
+        self._seen += 1
+        if math.isfinite(value):
+            last = self[-1]
+            self[-1] = [min(last[0], value), max(last[1], value)]
+
+
+@dataclass(slots=True)
+class Kept:
+    """How often a constraint held, and which trial violated it last."""
+
+    held: int = 0
+    violated: int = 0
+    last: int | None = None
+
+
 @dataclass(slots=True)
 class Digest:
     """What the page shows of trials and snapshots. Each x counts evaluations, from 1.
@@ -56,10 +97,13 @@ class Digest:
         ids: the number of the trial of each evaluation.
         points: evenly chosen evaluations.
         values: every finite value, those that violate constraints included.
+        envelope: of the values of feasible evaluations.
         seconds: how long each evaluation took.
         failed: where evaluations failed, evenly chosen.
         improvements: the best feasible trial so far, wherever it changed.
-        best: the ten best trials, feasible ones first.
+        best: the best trial by the order of the study.
+        pool: the best trials of all parts of the space.
+        limits: for each constraint by name, how often it held.
         constrained: whether any trial had constraints.
         snapshots: evenly chosen ones, and where.
         restarts: where runs after the first began; empty if that would be too many lines.
@@ -67,13 +111,16 @@ class Digest:
         busy: share of the workers' time spent in evaluations; None if unknown.
     """
 
+    pool: Pool
     ids: array[int] = field(default_factory=lambda: array("q"))
-    points: Thinned[_Place] = field(default_factory=lambda: Thinned(_MOST_POINTS))
+    points: Thinned[Place] = field(default_factory=lambda: Thinned(_MOST_POINTS))
     values: array[float] = field(default_factory=lambda: array("d"))
+    envelope: Envelope = field(default_factory=lambda: Envelope(_MOST_ENVELOPES))
     seconds: array[float] = field(default_factory=lambda: array("d"))
     failed: Thinned[int] = field(default_factory=lambda: Thinned(_MOST_FAILED))
-    improvements: Thinned[_Place] = field(default_factory=lambda: Thinned(_MOST_POINTS))
-    best: list[Trial] = field(default_factory=list)
+    improvements: Thinned[Place] = field(default_factory=lambda: Thinned(_MOST_POINTS // 2))
+    best: Trial | None = None
+    limits: dict[str, Kept] = field(default_factory=dict)
     constrained: bool = False
     snapshots: Thinned[tuple[int, Snapshot]] = field(default_factory=lambda: Thinned(_MOST_SNAPSHOTS))
     restarts: list[int] = field(default_factory=list)
@@ -84,6 +131,16 @@ class Digest:
         """How many evaluations there were before a trial."""
         return bisect.bisect_left(self.ids, trial)
 
+    def copy(self) -> Digest:
+        """Another one, which grows by itself."""
+        other = copy(self)
+        for name in ("pool", "ids", "points", "values", "envelope", "seconds", "failed"):
+            setattr(other, name, copy(getattr(self, name)))
+        other.improvements, other.snapshots = copy(self.improvements), copy(self.snapshots)
+        other.limits = {name: copy(kept) for name, kept in self.limits.items()}
+        other.restarts = list(self.restarts)
+        return other
+
 
 class _Clock:
     """How long sessions lasted and how busy their workers were."""
@@ -93,6 +150,11 @@ class _Clock:
         self._starts = [s.started for s in self._sessions]
         self._last_seen = list(self._starts)
         self._workers: dict[tuple[int, int], tuple[float, float, float]] = {}  # first start, last end, busy
+
+    def copy(self) -> _Clock:
+        other = copy(self)
+        other._last_seen, other._workers = list(self._last_seen), dict(self._workers)
+        return other
 
     def note(self, trial: Trial) -> None:
         if trial.started is None or not math.isfinite(trial.started):
@@ -119,42 +181,79 @@ class _Clock:
         return min(1.0, sum(busy for _, _, busy in self._workers.values()) / available)
 
 
-def gather(summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapshot]) -> Digest:
-    """What the page shows of a study: both streams are read once, from their beginning to their end."""
-    key = ranking(summary.direction)
-    digest = Digest()
-    ids, best = digest.ids, digest.best
-    clock = _Clock(summary.sessions)
-    for trial in trials:
-        clock.note(trial)
+class Gathering:
+    """A digest that grows trial by trial."""
+
+    def __init__(self, space: Space, direction: str, sessions: list[Session]) -> None:
+        """Nothing has come yet; sessions are needed to tell times apart."""
+        self._key = ranking(direction)
+        self._digest = Digest(Pool(space, self._key))
+        self._clock = _Clock(sessions)
+        self.restarts = 0  # so far
+
+    def copy(self) -> Gathering:
+        """Another one, which grows by itself."""
+        other = copy(self)
+        other._digest, other._clock = self._digest.copy(), self._clock.copy()
+        return other
+
+    def trial(self, trial: Trial) -> None:
+        """The next trial in the order asked."""
+        digest = self._digest
+        self._clock.note(trial)
         if not trial.evaluated:
-            continue
-        ids.append(trial.id)
-        x = len(ids)
-        digest.points.add((x, trial))
+            return
+        digest.ids.append(trial.id)
+        place = len(digest.ids), trial
+        digest.points.add(place)
         if trial.seconds is not None and 0 <= trial.seconds < math.inf:
             digest.seconds.append(trial.seconds)
+        for name, amount in (trial.constraints or {}).items():
+            self._limit(digest.limits.setdefault(name, Kept()), amount, trial.id)
+        value = math.nan if trial.value is None else trial.value
+        digest.envelope.add(value if trial.feasible else math.nan)
         if trial.status == "failed":
-            digest.failed.add(x)
-            continue
+            digest.failed.add(place[0])
+            return
         digest.constrained |= bool(trial.constraints) or trial.violation > 0
-        if trial.value is None or not math.isfinite(trial.value):
-            continue
-        digest.values.append(trial.value)
-        if trial.feasible and (not best or key(trial) < key(best[0])):
-            digest.improvements.add((x, trial))
-        if len(best) < _BEST or key(trial) < key(best[-1]):
-            bisect.insort(best, trial, key=key)
-            del best[_BEST:]
+        if not math.isfinite(value):
+            return
+        digest.values.append(value)
+        digest.pool.add(place)
+        if digest.best is None or self._key(trial) < self._key(digest.best):
+            digest.best = trial
+            if trial.feasible:
+                digest.improvements.add(place)
 
-    runs = 0
+    @staticmethod
+    def _limit(kept: Kept, amount: float, trial: int) -> None:
+        if amount <= 0:
+            kept.held += 1
+        else:
+            kept.violated, kept.last = kept.violated + 1, trial
+
+    def snapshot(self, snapshot: Snapshot) -> None:
+        """The next snapshot, after all trials before it."""
+        x = bisect.bisect_left(self._digest.ids, snapshot.first)
+        self._digest.snapshots.add((x, snapshot))
+        if snapshot.restarts > self.restarts:
+            self.restarts = snapshot.restarts
+            self._digest.restarts.append(x)
+
+    def digest(self) -> Digest:
+        """What there is so far; this one must not grow any more."""
+        digest = self._digest
+        if len(digest.restarts) > MOST_RESTARTS:
+            digest.restarts = []
+        digest.wall, digest.busy = self._clock.wall(), self._clock.busy()
+        return digest
+
+
+def gather(summary: Summary, trials: Iterable[Trial], snapshots: Iterable[Snapshot]) -> Digest:
+    """What the page shows of a study: both streams are read once, from their beginning to their end."""
+    gathering = Gathering(summary.space, summary.direction, summary.sessions)
+    for trial in trials:
+        gathering.trial(trial)
     for snapshot in snapshots:
-        x = bisect.bisect_left(ids, snapshot.first)
-        digest.snapshots.add((x, snapshot))
-        if snapshot.restarts > runs:
-            runs = snapshot.restarts
-            digest.restarts.append(x)
-    if len(digest.restarts) > MOST_RESTARTS:
-        digest.restarts = []
-    digest.wall, digest.busy = clock.wall(), clock.busy()
-    return digest
+        gathering.snapshot(snapshot)
+    return gathering.digest()

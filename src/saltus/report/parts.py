@@ -6,9 +6,11 @@ from .plot import NARROW, WIDE, Size
 from .words import lines, text
 
 
-def section(title: str, content: str) -> str:
-    """A part of the page under its own heading."""
-    return f"<section>\n<h2>{title}</h2>\n{content}\n</section>"
+def section(name: str, title: str, content: str) -> str:
+    """A part of the page under its own heading; one that is empty keeps its place."""
+    if not content:
+        return f'<section id="{name}" hidden></section>'
+    return f'<section id="{name}">\n<h2>{title}</h2>\n{content}\n</section>'
 
 
 def paragraph(words: str, kind: str = "") -> str:

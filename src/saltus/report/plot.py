@@ -7,6 +7,7 @@ from .axis import Axis, Tick
 from .words import text
 
 Point = tuple[float, float]
+Mark = tuple[float, float, int]  # a point, and its number among those that tell more (`details.py`)
 
 _BOTTOM = 38.0
 _LINE = 14.0  # least distance of labels above each other
@@ -25,6 +26,7 @@ class Size(NamedTuple):
 NARROW = Size(360, 270, 24, 7.0, 3)
 WIDE = Size(1000, 360, 24, 7.6, 9)
 SMALL = Size(360, 200, 8, 7.0, 3)
+SQUARE = Size(360, 290, 22, 7.0, 4)
 
 
 class Plot(NamedTuple):
@@ -51,14 +53,14 @@ class Plot(NamedTuple):
         """From the upper edge."""
         return self.bottom - self.y.share(y) * (self.bottom - self.size.top)
 
-    def dots(self, points: Iterable[Point], kind: str) -> str:
+    def dots(self, marks: Sequence[Mark], kind: str) -> str:
         """All dots of a kind as one shape: lines of no length with round ends."""
-        return _path(f"dots {kind}", (f"M{self._pair(x, y)}h0" for x, y in points))
+        return _path(f"dots {kind}", (f"M{self._pair(x, y)}h0" for x, y, _ in marks), marks)
 
-    def crosses(self, points: Iterable[Point], kind: str) -> str:
+    def crosses(self, marks: Sequence[Mark], kind: str) -> str:
         """All crosses of a kind as one shape."""
-        starts = (f"M{_short(self.across(x) - 2)} {_short(self.down(y) - 2)}" for x, y in points)
-        return _path(f"crosses {kind}", (f"{start}l4 4m0-4l-4 4" for start in starts))
+        starts = (f"M{_short(self.across(x) - 2)} {_short(self.down(y) - 2)}" for x, y, _ in marks)
+        return _path(f"crosses {kind}", (f"{start}l4 4m0-4l-4 4" for start in starts), marks)
 
     def line(self, pieces: Iterable[Sequence[Point]], kind: str, title: str = "") -> str:
         """A line through points, broken between pieces."""
@@ -66,21 +68,21 @@ class Plot(NamedTuple):
         inner = f"<title>{text(title)}</title>" if title else ""
         return f'<path class="line {kind}" d="{path}">{inner}</path>' if path else ""
 
-    def steps(self, points: Sequence[Point], end: float) -> str:
+    def steps(self, points: Sequence[Point], end: float, kind: str = "best") -> str:
         """A line that keeps each value until the next, and the last until `end`."""
         if not points:
             return ""
         path = "M" + self._pair(*points[0])
         for x, y in points[1:]:
             path += f"H{_short(self.across(x))}V{_short(self.down(y))}"
-        return f'<path class="line best" d="{path}H{_short(self.across(end))}"/>'
+        return f'<path class="line {kind}" d="{path}H{_short(self.across(end))}"/>'
 
-    def band(self, edges: Sequence[tuple[float, float, float]]) -> str:
+    def band(self, edges: Sequence[tuple[float, float, float]], kind: str = "band") -> str:
         """The area between two lines, given as (x, low, high)."""
         if len(edges) < 2:
             return ""
         around = [(x, high) for x, _, high in edges] + [(x, low) for x, low, _ in reversed(edges)]
-        return f'<path class="band" d="M{"L".join(self._pair(x, y) for x, y in around)}Z"/>'
+        return f'<path class="{kind}" d="M{"L".join(self._pair(x, y) for x, y in around)}Z"/>'
 
     def stripe(self, low: float, high: float) -> str:
         """A shaded band across the chart from one value to another: every other plateau of an integer."""
@@ -98,6 +100,21 @@ class Plot(NamedTuple):
         """Lines of the grid from top to bottom."""
         ends = f"{self.size.top:g}V{_short(self.bottom)}"
         return _path("grid", (f"M{_short(self.across(x))} {ends}" for x in xs))
+
+    def level(self, y: float) -> str:
+        """A line across the chart at a height."""
+        ends = f"M{_short(self.left)} {_short(self.down(y))}H{_short(self.size.width - self.right)}"
+        return f'<path class="level" d="{ends}"/>'
+
+    def heat(self, name: str, image: str) -> str:
+        """A shade over the plotting area, as dark as an image is light; no other on the page has its name."""
+        place = f'x="{_short(self.left)}" y="{_short(self.size.top)}"'
+        size = (
+            f'width="{_short(self.size.width - self.left - self.right)}" '
+            f'height="{_short(self.bottom - self.size.top)}"'
+        )
+        shape = f'<image href="{image}" {place} {size} preserveAspectRatio="none"/>'
+        return f'<mask id="{name}">{shape}</mask><rect class="heat" mask="url(#{name})" {place} {size}/>'
 
     def bar(self, end: float, y: float, thickness: float, kind: str, title: str = "") -> str:
         """A bar from 0 to its end, lying at a height."""
@@ -177,8 +194,13 @@ class Plot(NamedTuple):
                 parts.append(f'<text class="end" {place}>{text(tick.label)}</text>')
         parts.append(f'<path class="grid" d="{lines}"/>')
         parts.append(f'<path class="base" d="M{left} {_short(self.bottom)}H{right}"/>')
+        free = -self.size.width
         for tick in self.x_ticks:
-            x = min(self.across(tick.value), self.size.width - self.size.character / 2 * len(tick.label))
+            half = self.size.character / 2 * len(tick.label)
+            x = min(self.across(tick.value), self.size.width - half)
+            if x - half < free:  # else it would run into the one before
+                continue
+            free = x + half + 2
             place = f'x="{_short(x)}" y="{_short(self.bottom + 16)}"'
             parts.append(f'<text class="middle" {place}>{text(tick.label)}</text>')
         return parts
@@ -187,9 +209,10 @@ class Plot(NamedTuple):
         return f"{_short(self.across(x))} {_short(self.down(y))}"
 
 
-def _path(kind: str, steps: Iterable[str]) -> str:
+def _path(kind: str, steps: Iterable[str], marks: Sequence[Mark] = ()) -> str:
     path = "".join(steps)
-    return f'<path class="{kind}" d="{path}"/>' if path else ""
+    told = f' data-i="{" ".join(str(i) for _, _, i in marks)}"' if marks else ""
+    return f'<path class="{kind}" d="{path}"{told}/>' if path else ""
 
 
 def _short(v: float) -> str:

@@ -34,9 +34,14 @@ def text(foreign: object) -> str:
 
 def lines(foreign: str, longest: int = 8000) -> str:
     """Output of a program for a <pre>: its end, without the colours of a terminal."""
-    plain = _TERMINAL_CODE.sub("", foreign).replace("\r\n", "\n").replace("\r", "\n")
-    tail = plain if len(plain) <= longest else "…" + plain[-longest:]
+    whole = _TERMINAL_CODE.sub("", foreign).replace("\r\n", "\n").replace("\r", "\n")
+    tail = whole if len(whole) <= longest else "…" + whole[-longest:]
     return html.escape(tail.translate(_UNSAFE_IN_LINES))
+
+
+def plain(foreign: str) -> str:
+    """The same for a script that shows text as text: not escaped, but without what no font shows."""
+    return _TERMINAL_CODE.sub("", foreign).replace("\r\n", "\n").translate(_UNSAFE_IN_LINES)
 
 
 def clipped(foreign: object, longest: int) -> str:
@@ -58,8 +63,8 @@ def count(n: int, what: str = "") -> str:
 def percent(share: float) -> str:
     """A share of 1."""
     if 0 < share < 0.001:
-        return "< 0.1 %"
-    return f"{100 * share:.1f} %" if share < 0.1 else f"{100 * share:.0f} %"
+        return "< 0.1\u00a0%"
+    return f"{100 * share:.1f}\u00a0%" if share < 0.1 else f"{100 * share:.0f}\u00a0%"
 
 
 def duration(seconds: float | None) -> str:

@@ -22,6 +22,7 @@ from ..space.encoding import Encoding
 from ..space.unit import UnitCube
 from .memory import Memory
 from .recommendation import Recommended, safest
+from .slices import ALONG, OVER, Effect, Pair, along, over, places
 
 MORE_POINTS = 2  # than variables are needed
 NEAR = 0.25  # of each range, around the best point
@@ -89,6 +90,7 @@ class Learnt:
         length: int | None = None,
         more: Memory | None = None,
         maximize: bool = False,
+        looked_at: int = MOST_LOOKED_AT,
     ) -> None:
         """Nothing is computed yet.
 
@@ -98,8 +100,10 @@ class Learnt:
             length: how many of its evaluations count, from the first on; others may come later.
             more: evaluations that are not in the memory yet.
             maximize: the memory holds values with the other sign than the user's.
+            looked_at: evaluations that are looked at; of more, evenly chosen ones.
         """
         self._encoding, self._memory, self._more = encoding, memory, more
+        self._looked_at = looked_at
         self._length = len(memory) if length is None else length
         self._maximize = maximize
 
@@ -152,11 +156,60 @@ class Learnt:
             return []
         if from_all is None:  # all values are equal
             return [Expected(*[self._sign * float(self._known[1][0])] * 3)] * len(numbers)
-        u = self._cube.of_numbers(np.array(numbers))
+        return [Expected(*row) for row in np.column_stack(self._expected(np.array(numbers))).tolist()]
+
+    def effects(self, keys: Sequence[str]) -> dict[str, Effect]:
+        """What to expect along each of some variables, with all others as at the best point.
+
+        Over the whole range; without bounds, over what was tried. Variables that are fixed, or not active at
+        the best point, are left out; all are if nothing can be said (see `sensitivity`).
+
+        >>> from saltus import Float, Space
+        >>> memory, x = Memory(1), np.linspace(0, 1, 11)[:, None]
+        >>> memory.extend(range(11), x, (x[:, 0] - 0.3) ** 2, None)
+        >>> effect = Learnt(Encoding(Space({"x": Float(0, 1)})), memory).effects(["x"])["x"]
+        >>> round(float(effect.at[effect.value.argmin()]), 1)
+        0.3
+        """
+        found: dict[str, Effect] = {}
+        for key, i in self._shown(keys):
+            at = places(self._encoding.space.variables[i], self._known[0][:, i], ALONG)
+            found[key] = Effect(at, *self._expected(along(self._best_numbers, i, at)))
+        return found
+
+    def pair(self, first: str, second: str) -> Pair | None:
+        """What to expect over two variables, with all others as at the best point; None as for `effects`."""
+        shown = self._shown((first, second))
+        if len(shown) < 2:
+            return None
+        columns = shown[0][1], shown[1][1]
+        a, b = (places(self._encoding.space.variables[i], self._known[0][:, i], OVER) for i in columns)
+        value = self._expected(over(self._best_numbers, columns, a, b))[0]
+        return Pair(a, b, value.reshape(len(b), len(a)))
+
+    def _shown(self, keys: Sequence[str]) -> list[tuple[str, int]]:
+        """Those of some variables along which something can be said, with their places."""
+        space = self._encoding.space
+        if self._panel is None:
+            return []
+        active = [True] * len(space)
+        if space.activity is not None:
+            active = space.activity.active(self._best_numbers[None])[0].tolist()
+        numbers = {key: i for i, key in enumerate(space.keys)}
+        return [(key, i) for key in keys if active[i := numbers[key]] and not space.variables[i].fixed]
+
+    def _expected(self, numbers: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Value, low and high of evaluations at points, in the user's units and sign."""
+        from_all = self._panel
+        assert from_all is not None
+        u = self._cube.settled(self._cube.of_numbers(numbers))
         low, middle, high = (self._sign * part for part in bars(from_all.models, u, DEVIATIONS))
-        if self._maximize:
-            low, high = high, low
-        return list(map(Expected, middle.tolist(), low.tolist(), high.tolist()))
+        return (middle, high, low) if self._maximize else (middle, low, high)
+
+    @cached_property
+    def _best_numbers(self) -> FloatArray:
+        numbers, values, violations = self._known
+        return np.asarray(numbers[order.best(values, violations)[0]])
 
     def recommended(self, centres: FloatArray, best: FloatArray) -> Recommended:
         """The one of some points that the evaluations around it speak for, in the user's units.
@@ -219,8 +272,8 @@ class Learnt:
         if len(values) < self._least or values.min() == values.max():
             return None
         best, _ = order.best(values, violations)
-        if len(values) > MOST_LOOKED_AT:
-            rows = np.linspace(0, len(values) - 1, MOST_LOOKED_AT).astype(np.intp)
+        if len(values) > self._looked_at:
+            rows = np.linspace(0, len(values) - 1, self._looked_at).astype(np.intp)
             rows = np.union1d(rows, [best])
             numbers, values, best = numbers[rows], values[rows], int(np.searchsorted(rows, best))
         u, N = self._cube.of_numbers(numbers), self._cube.N

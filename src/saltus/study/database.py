@@ -215,6 +215,10 @@ class Database:
         failed = self._count(f"{which} 'failed'")
         return failed + self._count(f"{which} 'done'"), failed
 
+    def count_forgotten(self) -> int:
+        """How many trials count no more."""
+        return self._count("SELECT count(*) FROM trials WHERE status = 'forgotten'")
+
     def count_past(self) -> int:
         """How many trials are past data that counts."""
         which = "generation < 0 AND status IN ('done', 'failed')"
@@ -251,10 +255,10 @@ class Database:
         last = "SELECT id FROM trials WHERE repeats IS NULL ORDER BY id DESC LIMIT 1"
         return self._count(f"SELECT count(*) FROM trials WHERE id > coalesce(({last}), -1)")
 
-    def trials(self) -> Iterator[Trial]:
-        """All trials in the order asked, one at a time: memory does not grow with the record."""
-        expected, count = self.count_trials(), 0
-        for trial in self._trials("ORDER BY trials.id"):
+    def trials(self, first: int = 0) -> Iterator[Trial]:
+        """All trials from a number on, in the order asked, one at a time: memory does not grow."""
+        expected, count = self.count_trials(), first
+        for trial in self._trials("WHERE trials.id >= ? ORDER BY trials.id", first):
             if trial.id != count:
                 raise self._damaged(f"trial {count} is missing")
             count += 1
@@ -284,10 +288,11 @@ class Database:
                     raise self._damaged(f"the point of trial {trial[0]} is missing")
                 yield self._trial(trial, self._checked("points", point)[1])
 
-    def snapshots(self) -> Iterator[Snapshot]:
-        """All generations, one at a time."""
+    def snapshots(self, first: int = 0) -> Iterator[Snapshot]:
+        """All generations from a number on, one at a time."""
+        every = "SELECT * FROM generations WHERE generation >= ? ORDER BY generation"
         with explained(self.path):
-            for row in self._db.execute("SELECT * FROM generations ORDER BY generation"):
+            for row in self._db.execute(every, (first,)):
                 with self._understanding("generations"):
                     generation, first, restarts, *lists = self._checked("generations", row)
                     mean, sd = (tuple(map(float, json.loads(v))) for v in lists)

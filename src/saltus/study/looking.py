@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from .._typing import Params
 from ..search import Memory
-from ..search.learnt import Expected, Learnt, Share
+from ..search.learnt import MOST_LOOKED_AT, Expected, Learnt, Share
 from ..search.recommendation import Recommended
 from ..space import Encoding
 from . import anew, known
@@ -107,7 +107,7 @@ class Looking(Record):
         >>> [*study.sensitivity()]
         ['k', 'x']
         """
-        return self._learnt().sensitivity(everywhere=everywhere)
+        return self.learnt().sensitivity(everywhere=everywhere)
 
     def predict(self, points: Sequence[Params]) -> list[Expected]:
         """What evaluations at points would give, with error bars, from the record; as `Optimizer.predict`.
@@ -120,11 +120,16 @@ class Looking(Record):
         >>> expected.low < 9 < expected.high
         True
         """
-        return self._learnt().predict(points)
+        return self.learnt().predict(points)
 
-    def _learnt(self) -> Learnt:
+    def learnt(self, *, looked_at: int = MOST_LOOKED_AT) -> Learnt:
+        """What the record teaches by now: one model of it for `sensitivity`, `predict` and `effects`.
+
+        Args:
+            looked_at: evaluations that the model is made of at most; of more, evenly chosen ones.
+        """
         memory = Memory(len(self.space))
         with self._reading() as database, self._readable():
             encoding = anew.encoding(self.space, json.loads(database.state()[1]))
             remember(memory, (t for t in database.trials() if t.evaluated), self.space, self.head.direction)
-        return Learnt(encoding, memory, maximize=self.maximize)
+        return Learnt(encoding, memory, maximize=self.maximize, looked_at=looked_at)

@@ -1,9 +1,12 @@
 """The state of a study at a glance."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
 
 from .. import order
@@ -65,41 +68,74 @@ def summarise(
         running: whether the last of them still does.
         in_line: how many points are in line.
     """
-    past = 0
-    best: Trial | None = None
-    reasons: Counter[str] = Counter()
-    counts: Counter[str] = Counter()
-    last: dict[str, Trial] = {}  # of each status
-    unfinished: list[Trial] = []
-    key = ranking(head.direction)
+    tally = Tally(head)
     for trial in trials:
+        tally.add(trial)
+    restarts = max((snapshot.restarts for snapshot in snapshots), default=0)
+    return tally.summary(restarts, sessions, running, in_line)
+
+
+class Tally:
+    """A summary that grows trial by trial.
+
+    >>> from saltus import Int, Space
+    >>> head = Head("a", Space({"k": Int(0, 9)}), "minimize", "saltus", 4, 1, 1, None, 0.0, "1")
+    >>> tally = Tally(head)
+    >>> tally.add(Trial(0, 0, {"k": 3}, "done", 2.5))
+    >>> tally.summary(0, [], running=False).best.value
+    2.5
+    """
+
+    def __init__(self, head: Head) -> None:
+        """Nothing has come yet."""
+        self._head, self._key = head, ranking(head.direction)
+        self._best: Trial | None = None
+        self._past = 0
+        self._reasons: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
+        self._last: dict[str, Trial] = {}  # of each status
+        self._unfinished: list[Trial] = []
+
+    def add(self, trial: Trial) -> None:
+        """The next trial in the order asked."""
         if trial.status == "done":
-            best = trial if best is None else min(best, trial, key=key)
+            self._best = trial if self._best is None else min(self._best, trial, key=self._key)
         if trial.past and trial.evaluated:
-            past += 1
-            continue
-        counts[trial.status] += 1
-        last[trial.status] = trial
+            self._past += 1
+            return
+        self._counts[trial.status] += 1
+        self._last[trial.status] = trial
         if trial.status == "failed":
-            reasons[trial.reason or "unknown"] += 1
+            self._reasons[trial.reason or "unknown"] += 1
         elif trial.status in ("asked", "running") and trial.repeats is None:
-            unfinished.append(trial)
-    return Summary(
-        **head.as_dict(),
-        best=best,
-        evaluations=counts["done"] + counts["failed"],
-        failures=dict(reasons.most_common()),
-        last_failure=last.get("failed"),
-        repeated=counts["repeated"],
-        forgotten=counts["forgotten"],
-        generations=max((trial.generation + 1 for trial in last.values()), default=0),
-        restarts=max((snapshot.restarts for snapshot in snapshots), default=0),
-        unfinished=unfinished,
-        sessions=sessions,
-        running=running,
-        past=past,
-        in_line=in_line,
-    )
+            self._unfinished.append(trial)
+
+    def copy(self) -> Tally:
+        """Another one, which grows by itself."""
+        other = copy(self)
+        other._reasons, other._counts = self._reasons.copy(), self._counts.copy()
+        other._last, other._unfinished = self._last.copy(), self._unfinished.copy()
+        return other
+
+    def summary(self, restarts: int, sessions: list[Session], running: bool, in_line: int = 0) -> Summary:
+        """What there is so far; the arguments are what trials do not tell."""
+        counts = self._counts
+        return Summary(
+            **self._head.as_dict(),
+            best=self._best,
+            evaluations=counts["done"] + counts["failed"],
+            failures=dict(self._reasons.most_common()),
+            last_failure=self._last.get("failed"),
+            repeated=counts["repeated"],
+            forgotten=counts["forgotten"],
+            generations=max((trial.generation + 1 for trial in self._last.values()), default=0),
+            restarts=restarts,
+            unfinished=list(self._unfinished),
+            sessions=sessions,
+            running=running,
+            past=self._past,
+            in_line=in_line,
+        )
 
 
 def ranking(direction: str) -> Callable[[Trial], tuple[order.Key, int]]:
