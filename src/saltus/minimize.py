@@ -166,11 +166,8 @@ def minimize(
         if population is None and isinstance(batch, int):  # a smaller one would not fill a batch
             population = max(default_population(space.dimension), batch + batch % 2)
     objective = with_scipys(fun, args, constraints)
-    if asynchronous and count > 1 and strategy == "cma-es-margin":
-        raise ValueError(
-            "cma-es-margin goes astray when results come late (docs/asynchronous.md): "
-            "leave asynchronous out, or take another strategy, such as cma-es+leap+bias"
-        )
+    if asynchronous and count > 1:
+        check_bears_late_results(strategy)
     optimizer = Optimizer(
         space,
         strategy=strategy,
@@ -206,6 +203,15 @@ def minimize(
             evaluator = stack.enter_context(evaluating(objective, alone, executor))
         stop = driver.run(evaluator, wants_stop, bar, width)
     return result(stop)
+
+
+def check_bears_late_results(strategy: str) -> None:
+    """A ValueError for the strategy that cannot be asynchronous."""
+    if strategy == "cma-es-margin":
+        raise ValueError(
+            "cma-es-margin goes astray when results come late (docs/asynchronous.md): "
+            "leave asynchronous out, or take another strategy, such as cma-es+leap+bias"
+        )
 
 
 def checked_points(points: Any) -> Sequence[Params]:

@@ -23,8 +23,9 @@ from hypothesis import strategies as st
 from saltus import Optimizer, Study, StudyError
 from saltus._version import __version__
 from saltus.order import Failure
-from saltus.study import RecordError, database
+from saltus.study import RecordError, database, rows
 from saltus.study.database import Database
+from saltus.study.rows import checksum
 
 from ..objectives import SPACE, bowl, constrained
 from .studies import DISCRETE, distance, essence, made
@@ -102,7 +103,7 @@ def test_a_record_of_saltus_0_1_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     shutil.copy(OLD, path)
     for use in (Study.open, lambda path: Database(path, write=True)):
-        with pytest.raises(RecordError, match="reads records of version 4, got one of version 1;") as caught:
+        with pytest.raises(RecordError, match="reads records of version 5, got one of version 1;") as caught:
             use(path)
         assert str(caught.value).startswith(f"{path}: Saltus {__version__} reads")
         assert f"`saltus migrate {path} NEW.db` takes its trials over" in str(caught.value)
@@ -125,8 +126,8 @@ def test_a_record_of_a_later_saltus_is_refused(finished: Path, tmp_path: Path) -
     path = tmp_path / "later.db"
     shutil.copy(finished, path)
     with closing(sqlite3.connect(path)) as db:
-        db.execute("PRAGMA user_version = 5")
-    with pytest.raises(RecordError, match="got one of version 5; a newer Saltus wrote it"):
+        db.execute("PRAGMA user_version = 6")
+    with pytest.raises(RecordError, match="got one of version 6; a newer Saltus wrote it"):
         Study.open(path)
 
 
@@ -189,20 +190,20 @@ def test_a_forged_state_executes_nothing(finished: Path, tmp_path: Path) -> None
         path = tmp_path / "forged.db"
         shutil.copy(finished, path)
         db = sqlite3.connect(path, isolation_level=None)
-        database._insert(db, "state", (1, 0, state))
+        rows.insert(db, "state", (1, 0, state))
         db.close()
         with pytest.raises(RecordError, match="state cannot be read"):
             Study.open(path).optimize(bowl, budget=200)
     for params in ("no json", "[" * 100_000):
         db = sqlite3.connect(path, isolation_level=None)
-        database._insert(db, "points", (0, params, b""))
+        rows.insert(db, "points", (0, params, b""))
         db.close()
         with pytest.raises(RecordError, match="damaged"):
             list(Study.open(path).trials())
     for space in ('{"names": ["a"], "variables": [{"kind": "os.system"}]}', "3", "[" * 100_000):
         db = sqlite3.connect(path, isolation_level=None)
         head = db.execute("SELECT * FROM study").fetchone()
-        database._insert(db, "study", (*head[:2], space, *head[3:-1]))
+        rows.insert(db, "study", (*head[:2], space, *head[3:-1]))
         db.close()
         with pytest.raises(RecordError, match="space cannot be read"):
             Study.open(path)
@@ -221,7 +222,7 @@ class Trouble:
     def __init__(
         self, monkeypatch: pytest.MonkeyPatch, left: int, strike: Callable[[sqlite3.Connection], None]
     ):
-        insert = database._insert
+        insert = rows.insert
 
         def insert_or_fail(db: sqlite3.Connection, *arguments: Any) -> None:
             self.left -= 1
@@ -230,7 +231,7 @@ class Trouble:
             insert(db, *arguments)
 
         self.left = left
-        monkeypatch.setattr(database, "_insert", insert_or_fail)
+        monkeypatch.setattr(database, "insert", insert_or_fail)
 
 
 def fill_the_disk(db: sqlite3.Connection) -> None:
@@ -340,7 +341,7 @@ def forge(path: Path, table: str, column: str, value: Any) -> None:
         names = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
         row = list(db.execute(f"SELECT * FROM {table} ORDER BY {names[0]} DESC LIMIT 1").fetchone())
         row[names.index(column)] = value
-        row[-1] = database.checksum(row[:-1])
+        row[-1] = checksum(row[:-1])
         db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * len(row))})", row)
 
 

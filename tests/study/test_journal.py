@@ -19,7 +19,7 @@ import pytest
 from saltus import Float, Int, Optimizer, Result, Space, Stop, Study, Trial
 from saltus.order import Failure, Outcome, sign
 from saltus.search import Memory
-from saltus.study import database
+from saltus.study import database, rows
 from saltus.study.database import Database
 from saltus.study.journal import remember
 
@@ -241,7 +241,7 @@ def test_killed_at_any_write_it_is_the_same(
     space = Space({"x": Float(-5, 5), **variables}) if mixed else DISCRETE
     budget = 30 if mixed else 22
     rng = random.Random(1)
-    insert = database._insert
+    insert = rows.insert
     left = 0
 
     def insert_or_die(db: sqlite3.Connection, *arguments: Any) -> None:
@@ -258,7 +258,7 @@ def test_killed_at_any_write_it_is_the_same(
         for _ in range(20):
             left = rng.randint(1, 30)
             with monkeypatch.context() as patch, suppress(SystemExit):
-                patch.setattr(database, "_insert", insert_or_die)
+                patch.setattr(database, "insert", insert_or_die)
                 Study.open(pieces.path).optimize(troubled, budget=budget)
         Study.open(pieces.path).optimize(troubled, budget=budget)
         assert essence(pieces) == essence(whole)

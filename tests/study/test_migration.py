@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sqlite3
 from contextlib import closing
@@ -15,6 +16,8 @@ from saltus import Study
 from saltus.order import Failure
 from saltus.study import RecordError
 from saltus.study.migration import migrate
+
+from .studies import essence
 
 OLD = Path(__file__).parent / "record-0.1.db"
 
@@ -55,6 +58,30 @@ def test_trials_of_0_1_are_past_data(tmp_path: Path) -> None:
     assert [t.id for t in after] == list(range(len(after)))
 
 
+def test_version_4_goes_on_as_it_would_have(tmp_path: Path) -> None:
+    """A run that was killed at its 23rd evaluation: the search of the same seed, which went through."""
+
+    def fun(p: dict[str, Any]) -> Any:
+        calls.append(p)
+        if len(calls) == 7:
+            raise OSError("no licence")
+        return math.nan if len(calls) == 12 else ((p["x"] - 1) ** 2 + (p["k"] - 7) ** 2, {"heat": 2 - p["x"]})
+
+    path, new = tmp_path / "old.db", tmp_path / "new.db"
+    shutil.copy(OLD.with_name("record-version-4.db"), path)
+    with pytest.raises(RecordError, match=r"version 4.*saltus migrate"):
+        Study.open(path)
+    assert migrate(path, new) == 23
+    study = Study.open(new)
+    assert (study.head.noisy, study.head.asynchronous) == (False, False)
+    calls: list[Any] = [None] * 22
+    study.optimize(fun, budget=30)
+    calls = []
+    whole = Study.create(tmp_path / "whole.db", study.space, seed=1, noisy=False)
+    whole.optimize(fun, budget=30)
+    assert essence(study) == essence(whole)
+
+
 @pytest.mark.parametrize(("version", "strategy"), [(2, "saltus-es"), (3, "saltus")])
 def test_trials_of_versions_between_are_past_data(tmp_path: Path, version: int, strategy: str) -> None:
     """Runs that were killed: something was running, and 28 of 30 evaluations gave a value."""
@@ -91,7 +118,7 @@ def test_what_cannot_be_taken_over(tmp_path: Path) -> None:
     migrate(path, new)
     with pytest.raises(RecordError, match="there is something already"):
         migrate(path, new)
-    with pytest.raises(RecordError, match="migrate takes records of version 1 to 3, got one of version 4"):
+    with pytest.raises(RecordError, match="migrate takes records of version 1 to 4, got one of version 5"):
         migrate(new, tmp_path / "newer.db")
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE trials SET value = 0 WHERE id = 3")

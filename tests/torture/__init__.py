@@ -170,9 +170,9 @@ def at_any_moment(study: Path, rng: random.Random) -> None:
 
 def at_a_row(study: Path, rng: random.Random) -> None:
     """By itself, at the n-th row that it is about to write: in the middle of a transaction."""
-    from saltus.study import database
+    from saltus.study import database, rows
 
-    left, insert = rng.randint(1, 120), database._insert
+    left, insert = rng.randint(1, 120), rows.insert
 
     def insert_or_die(*arguments: object) -> None:
         nonlocal left
@@ -182,7 +182,7 @@ def at_a_row(study: Path, rng: random.Random) -> None:
         insert(*arguments)  # type: ignore[arg-type]
 
     def before() -> None:
-        database._insert = insert_or_die  # type: ignore[assignment]
+        database.insert = insert_or_die  # type: ignore[assignment, attr-defined]
 
     run(study, before)
 

@@ -24,7 +24,8 @@ from saltus.cli import main as saltus
 from saltus.cli.codes import MEANINGS
 from saltus.execution.processes import end_group
 from saltus.study import RecordError
-from saltus.study.database import Database, checksum
+from saltus.study.database import Database
+from saltus.study.rows import checksum
 
 from . import DISCRETE, FUNCTION, finish, look, prepare, rows, run, run_to_the_end, start
 

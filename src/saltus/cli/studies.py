@@ -15,6 +15,7 @@ _OF_THE_SEARCH = (
     "strategy",
     "direction",
     "noisy",
+    "asynchronous",
     "seed",
     "population",
     "batch",

@@ -257,6 +257,11 @@ class Driver:
         candidates: list[Candidate] = []
         if width is not None:
             room = min(width - under_way, room)
+            left = [c for c in pending if not flight.holds(c)]  # after a restore, or to be evaluated again
+            candidates = left[: max(0, room)]
+            room -= len(left)
+            if log.stop is not None:
+                room = 0
         elif pending:  # for instance after a restore
             known = [log.knows(candidate) for candidate in pending]
             paid = list(itertools.accumulate(map(operator.not_, known)))
@@ -281,6 +286,8 @@ class Driver:
         """Tell the optimizer an outcome."""
         self._hear(candidate, run)
         self._tell()
+        if self.optimizer.asynchronous:
+            self.optimizer.settle()
 
     def _hear(self, candidate: Candidate, run: Run) -> None:
         """Keep an outcome, as it is minimised, until the optimizer is told."""

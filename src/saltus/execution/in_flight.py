@@ -65,6 +65,10 @@ class InFlight:
         """How many are under way."""
         return len(self._jobs)
 
+    def holds(self, candidate: Candidate) -> bool:
+        """Whether it is under way, or has ended and was not given yet."""
+        return candidate.id in self._jobs or candidate.id in self._runs
+
     @property
     def idle(self) -> bool:
         """Whether nothing is under way, and everything that has ended was given."""

@@ -312,6 +312,11 @@ class Optimizer(AskTell):
         return [self._given[id] for id in sorted(self._given)]
 
     @property
+    def unlearnt(self) -> set[int]:
+        """The ids of what was told and is not in the memory yet."""
+        return set(self._news.told)
+
+    @property
     def between_generations(self) -> bool:
         """Whether `ask` begins a batch, so that `restart` is possible."""
         return self._batch is None

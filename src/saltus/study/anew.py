@@ -74,6 +74,7 @@ def begun(head: Head, state: Mapping[str, Any], trials: Iterable[Trial], count: 
         seed=np.random.default_rng([head.seed or 0, count]),  # other points than at first
         auto_restart=True,
         noisy=head.noisy,
+        asynchronous=head.asynchronous,
     )
     known = [trial for trial in trials if trial.over]
     if known:

@@ -19,7 +19,8 @@ class ByHand(Record):
     def ask(self, count: int | None = None) -> list[Trial]:
         """The next trials to evaluate by hand: the rest of the generation, or so many.
 
-        If all are out, the list is empty: `tell` what is missing first. Points that the record can answer are
+        If all are out, the list is empty: `tell` what is missing first. An asynchronous study has always as
+        many as are wanted, one if that is not said. Points that the record can answer are
         not asked: here, and not by the loop of a driver, since that waits for what it asks.
 
         Args:
@@ -45,7 +46,7 @@ class ByHand(Record):
             while count is None or len(out) < count:
                 for candidate in filter(journal.knows, optimizer.pending):
                     driver.tell(candidate, journal.answer(candidate))
-                if journal.stop is not None and not optimizer.pending:
+                if journal.stop is not None and (self.head.asynchronous or not optimizer.pending):
                     break
                 new = optimizer.ask(None if count is None else count - len(out))
                 journal.add(new)

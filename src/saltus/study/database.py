@@ -5,7 +5,6 @@ nothing. Outcomes are also forced to the disk at once; those that took less than
 long, and be paid again when the power fails. Each row has a checksum: damage is never taken for data.
 """
 
-import hashlib
 import itertools
 import json
 import math
@@ -14,14 +13,12 @@ import os
 import sqlite3
 import sys
 import time
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, replace
 from importlib.resources import files
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any
 
 import numpy as np
 
@@ -32,22 +29,22 @@ from ..space import Categorical, Space
 from ..space.activity import Activity
 from .connection import connected, explained
 from .errors import RecordError
-from .trial import Head, Session, Snapshot, Trial
+from .rows import as_json, checksum, hash_of, insert, point_row, trial_row, typed
+from .trial import Head, Session, Snapshot, Tell, Trial
 
 APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
 # of schema.sql; 1 was that of Saltus 0.1: constraints without names, no kind of failure; in 2 there was no
-# batch, and the strategy "saltus" was what is "saltus-es" now; in 3 the state was written with every batch
-VERSION = 4
+# batch, and the strategy "saltus" was what is "saltus-es" now; in 3 the state was written with every batch;
+# in 4 every study waited for its batches
+VERSION = 5
 SYNC_INTERVAL = 0.05  # seconds
 _LARGEST = sys.float_info.max
-R = TypeVar("R", Head, Trial, Session, Snapshot)
-# of the table trials
-_COLUMNS = tuple(field.name for field in fields(Trial) if field.name != "params")
 _WITH_POINTS = "SELECT trials.*, points.* FROM trials LEFT JOIN points USING (id)"
 
 # on record, whether the objective is noisy: it is not, nobody has said, it is
 _SAID = {-1: False, 0: None, 1: True}
 _NOISY = {said: number for number, said in _SAID.items()}
+_TRUTH = {0: False, 1: True}
 
 
 class Database:
@@ -99,10 +96,14 @@ class Database:
                 db.execute(statement)
             db.execute(f"PRAGMA application_id = {APPLICATION}")
             db.execute(f"PRAGMA user_version = {VERSION}")
-            row = head.as_dict() | {"space": json.dumps(head.space.to_plain()), "noisy": _NOISY[head.noisy]}
-            _insert(db, "study", (1, *row.values()))
-            _insert(db, "state", (1, 0, state))
-            _insert(db, "progress", (1, 0))
+            row = head.as_dict() | {
+                "space": json.dumps(head.space.to_plain()),
+                "noisy": _NOISY[head.noisy],
+                "asynchronous": int(head.asynchronous),
+            }
+            insert(db, "study", (1, *row.values()))
+            insert(db, "state", (1, 0, state))
+            insert(db, "progress", (1, 0, 0))
 
     @staticmethod
     def is_made(path: Path) -> bool:
@@ -138,37 +139,47 @@ class Database:
     def _head(self) -> Head:
         with self._understanding("study"):
             head = Head(*self._only_row("study"))
-            noisy = _SAID[int(head.noisy or 0)]
+            noisy, asynchronous = _SAID[int(head.noisy or 0)], _TRUTH[int(head.asynchronous)]
         try:
-            head = replace(head, space=Space.from_plain(json.loads(str(head.space))), noisy=noisy)
+            head = replace(head, space=Space.from_plain(json.loads(str(head.space))))
         except Exception as error:  # whatever a foreign file may hold
             what = f"the record is damaged: its space cannot be read ({error})"
             raise RecordError(f"{self.path}: {what}") from error
         with self._understanding("study"):
-            return _typed(head)
+            return typed(replace(head, noisy=noisy, asynchronous=asynchronous))
 
     # writing
 
-    def add(self, trials: Iterable[Trial], snapshot: Snapshot | None, state: str | None) -> None:
+    def add(
+        self,
+        trials: Iterable[Trial],
+        snapshot: Snapshot | None,
+        state: str | None,
+        *,
+        untold: bool = False,
+    ) -> None:
         """Write a generation, or a part of it, and perhaps the optimizer that asked it: all or nothing.
 
         Args:
             trials: the new ones.
             snapshot: where the search was looking, if the generation is new.
             state: the optimizer, as JSON; None: it follows from the one on record and what was told since.
+            untold: the search begins anew, so what it was told before is of no interest any more.
         """
         self._check_still_there()
         with self._writing():
             if snapshot is not None:
                 *numbers, mean, sd = astuple(snapshot)
-                _insert(self._db, "generations", (*numbers, json.dumps(mean), json.dumps(sd)))
+                insert(self._db, "generations", (*numbers, json.dumps(mean), json.dumps(sd)))
             for trial in trials:
-                _insert(self._db, "points", _point_row(trial))
-                _insert(self._db, "trials", _trial_row(trial))
+                insert(self._db, "points", point_row(trial))
+                insert(self._db, "trials", trial_row(trial))
             (count,) = self._db.execute("SELECT coalesce(max(id) + 1, 0) FROM trials").fetchone()
-            _insert(self._db, "progress", (1, count))
+            if untold:
+                self._db.execute("DELETE FROM tells")
+            self._note_progress(count)
             if state is not None:
-                _insert(self._db, "state", (1, count, state))
+                insert(self._db, "state", (1, count, state))
 
     def _check_still_there(self) -> None:
         """What is written to a file that was removed is lost: better to stop."""
@@ -177,8 +188,13 @@ class Database:
                 return
         raise RecordError(f"{self.path}: the record was removed or replaced while the study was running")
 
-    def put(self, trials: Iterable[Trial]) -> None:
-        """Write what is known about trials now, over what was known before.
+    def _note_progress(self, trials: int) -> None:
+        """So many trials there are; and so many tells: rows that are missing at the end are noticed."""
+        (tells,) = self._db.execute("SELECT coalesce(max(number) + 1, 0) FROM tells").fetchone()
+        insert(self._db, "progress", (1, trials, tells))
+
+    def put(self, trials: Iterable[Trial], tell: Tell | None = None) -> None:
+        """Write what is known about trials now, over what was known before; and that the search was told it.
 
         An outcome that took long is forced to the disk at once; others may wait a moment, and that an
         evaluation is running may be lost.
@@ -189,12 +205,16 @@ class Database:
         late = time.monotonic() - self._synced >= SYNC_INTERVAL
         with self._writing(sync=dear or (late and bool(over))):
             for trial in rows:
-                _insert(self._db, "trials", _trial_row(trial))
+                insert(self._db, "trials", trial_row(trial))
+            if tell is not None:
+                count, number = self._progress()
+                insert(self._db, "tells", (number, *astuple(tell)))
+                self._note_progress(count)
 
     def put_session(self, number: int, session: Session) -> None:
         """Write what is known about a process that runs the study: when it begins, and when it has ended."""
         with self._writing():
-            _insert(self._db, "sessions", (number, *astuple(session)))
+            insert(self._db, "sessions", (number, *astuple(session)))
 
     # reading
 
@@ -206,8 +226,27 @@ class Database:
 
     def count_trials(self) -> int:
         """How many there are."""
+        return self._progress()[0]
+
+    def _progress(self) -> tuple[int, int]:
         with self._understanding("progress"):
-            return int(self._only_row("progress")[0])
+            trials, tells = self._only_row("progress")
+            return int(trials), int(tells)
+
+    def tells(self) -> list[Tell]:
+        """What an asynchronous search was told, in this order; a synchronous one needs none."""
+        trials, count = self._progress()
+        rows = self._rows("tells", "ORDER BY number")
+        if [row[0] for row in rows] != [*range(count)]:
+            raise self._damaged("a row of the table tells is missing")
+        with self._understanding("tells"):
+            tells = [typed(Tell(*row[1:])) for row in rows]
+            asked = [tell.asked for tell in tells]
+            if len({tell.trial for tell in tells}) < count or sorted(asked) != asked:
+                raise ValueError("each trial can be told once, after it was asked")
+            if any(not 0 <= tell.trial < tell.asked <= trials for tell in tells):
+                raise ValueError("a trial cannot be told before it was asked")
+        return tells
 
     def count_evaluations(self) -> tuple[int, int]:
         """How many trials were evaluated, with success or not, and how many of them failed; no past data."""
@@ -232,10 +271,10 @@ class Database:
 
     def find(self, params: Params) -> Trial | None:
         """The last trial with exactly these values that is no repeat itself and counts, or None."""
-        text = _json(params)
+        text = as_json(params)
         which = "WHERE hash = ? AND repeats IS NULL AND status != 'forgotten' ORDER BY trials.id DESC LIMIT 1"
-        for trial in self._trials(which, _hash(text)):
-            return trial if _json(trial.params) == text else None
+        for trial in self._trials(which, hash_of(text)):
+            return trial if as_json(trial.params) == text else None
         return None
 
     def count_points(self, failures_since: float) -> int:
@@ -296,13 +335,13 @@ class Database:
                 with self._understanding("generations"):
                     generation, first, restarts, *lists = self._checked("generations", row)
                     mean, sd = (tuple(map(float, json.loads(v))) for v in lists)
-                    snapshot = _typed(Snapshot(generation, first, restarts, mean, sd))
+                    snapshot = typed(Snapshot(generation, first, restarts, mean, sd))
                 yield snapshot
 
     def sessions(self) -> list[Session]:
         """The processes that ran the study, oldest first."""
         with self._understanding("sessions"):
-            return [_typed(Session(*row[1:])) for row in self._rows("sessions", "ORDER BY id")]
+            return [typed(Session(*row[1:])) for row in self._rows("sessions", "ORDER BY id")]
 
     def _only_row(self, table: str) -> tuple[Any, ...]:
         """The row of a table that has one, without its id."""
@@ -335,7 +374,7 @@ class Database:
             kind = None if failure is None else Failure[failure]
             point = json.loads(params)
             self._check_point(point)
-            return _typed(Trial(id, generation, point, status, value, violation, amounts, kind, *rest))
+            return typed(Trial(id, generation, point, status, value, violation, amounts, kind, *rest))
 
     def _check_point(self, params: Any) -> None:
         """A value for each active variable, in their order and within their ranges, and nothing else."""
@@ -398,70 +437,3 @@ class Database:
         """Close the file; the write-ahead log is merged into it."""
         with suppress(sqlite3.Error):
             self._db.close()
-
-
-def _types_of(kind: Any) -> frozenset[Any]:
-    """What an annotation allows: types, and the values of a Literal."""
-    if get_origin(kind) is Literal:
-        return frozenset(get_args(kind))
-    if isinstance(kind, UnionType):
-        return frozenset().union(*map(_types_of, get_args(kind)))
-    return frozenset({float, int}) if kind is float else frozenset({get_origin(kind) or kind})
-
-
-_TIMES = ("created", "started", "ended")
-_LATEST = 6e10  # seconds before and after 1970 that any calendar can tell: the years 69 to 3871
-_ALLOWED = {
-    kind: [(f.name, _types_of(f.type)) for f in fields(kind) if f.name != "params"]
-    for kind in (Head, Trial, Session, Snapshot)
-}
-
-
-def _typed(row: R) -> R:
-    """The row, if everything in it is of its type, and times are dates: a checksum does not say so."""
-    for name, allowed in _ALLOWED[type(row)]:
-        value = getattr(row, name)
-        if type(value) not in allowed and not (isinstance(value, str) and value in allowed):
-            raise TypeError(f"{name} cannot be {value!r:.40}")
-        if name in _TIMES and value is not None and not abs(value) < _LATEST:
-            raise ValueError(f"{name} cannot be {value!r:.40}")
-    return row
-
-
-def _insert(db: sqlite3.Connection, table: str, values: Sequence[Any]) -> None:
-    """Write a row with its checksum, over one with the same key."""
-    row = (*values, checksum(values))
-    db.execute(f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * len(row))})", row)
-
-
-def checksum(values: Sequence[Any]) -> int:
-    """Of a row, as JSON."""
-    plain = [v.hex() if isinstance(v, bytes) else v for v in values]
-    return zlib.crc32(json.dumps(plain).encode("ascii"))
-
-
-def _trial_row(trial: Trial) -> tuple[Any, ...]:
-    row = {name: getattr(trial, name) for name in _COLUMNS}
-    if trial.constraints is not None:
-        row["constraints"] = _json({name: _written(c) for name, c in trial.constraints.items()})
-    if trial.failure is not None:
-        row["failure"] = trial.failure.name
-    return tuple(row.values())
-
-
-def _point_row(trial: Trial) -> tuple[Any, ...]:
-    text = _json(trial.params)
-    return trial.id, text, _hash(text)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, allow_nan=False)
-
-
-def _hash(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("ascii"), digest_size=16).digest()
-
-
-def _written(amount: float) -> float | str | None:
-    """For JSON, which has no NaN and no infinity."""
-    return amount if math.isfinite(amount) else None if math.isnan(amount) else str(amount)

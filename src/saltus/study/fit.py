@@ -30,6 +30,7 @@ class SearchSettings(TypedDict, total=False):
     sigma: PerVariable
     seed: int | None
     noisy: bool | None
+    asynchronous: bool
 
 
 _OF_THE_HEAD = (
@@ -40,6 +41,7 @@ _OF_THE_HEAD = (
     "batch",
     "seed",
     "noisy",
+    "asynchronous",
 )
 
 

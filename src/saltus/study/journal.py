@@ -30,7 +30,7 @@ from ..space import Space
 from .database import Database
 from .errors import RecordError
 from .summary import sign_of
-from .trial import Snapshot, Trial
+from .trial import Snapshot, Tell, Trial
 
 # So many evaluations in a row that failed stop a study in which none has ever succeeded ...
 FAILURES_AT_FIRST = 20
@@ -71,8 +71,12 @@ class Journal:
         """
         self._database, self._optimizer = database, optimizer
         self._points = optimizer.space.count_points()
-        self._trials: dict[int, Trial] = {}  # of the generation under way
+        self._trials: dict[int, Trial] = {}  # of the generation under way, and those that are not told
         self._first: dict[str, int] = {}  # of each point in it, the first trial
+        self._jobs: dict[int, Job] = {}  # of those that are not told, by the trial that is evaluated
+        # an asynchronous search depends on what it was told before it asked; what is waiting it has not asked
+        self._orders_tells = database.head.asynchronous and waiting is None
+        self._told: set[int] = {tell.trial for tell in database.tells()} if self._orders_tells else set()
         self._saved, state = database.state()  # how many trials there were then
         self._size = len(state)
         self._asked = database.count_trials()
@@ -137,16 +141,15 @@ class Journal:
         One job for each candidate comes back, in their order; candidates at the same point share one.
         """
         self.add([c for c in candidates if c.id >= self._asked])
-        jobs: dict[int, Job] = {}
-        for candidate in candidates:
-            answer = self._answer(self._trials[candidate.id])
-            if answer.evaluated:
-                jobs[candidate.id] = settled(run_of(answer))
-            elif answer.id == candidate.id:
-                jobs[candidate.id] = submit(candidate)
-            else:
-                jobs[candidate.id] = jobs[answer.id]
-        return jobs.values()
+        return [self._job(candidate, submit) for candidate in candidates]
+
+    def _job(self, candidate: Candidate, submit: Callable[[Candidate], Job]) -> Job:
+        answer = self._answer(self._trials[candidate.id])
+        if answer.evaluated:
+            return settled(run_of(answer))
+        if answer.id == candidate.id:
+            self._jobs[candidate.id] = submit(candidate)
+        return self._jobs[answer.id]
 
     def add(self, new: list[Candidate]) -> None:
         """Write down new candidates, and now and then the optimizer that asked them, in one transaction."""
@@ -156,7 +159,9 @@ class Journal:
         snapshot = None
         if optimizer.generation > self._generation:  # asked for the first time
             self._generation = optimizer.generation
-            self._trials.clear()
+            older = {c.id for c in optimizer.pending} - {c.id for c in new}  # of an asynchronous search
+            self._trials = {id: trial for id, trial in self._trials.items() if id in older}
+            self._jobs = {id: job for id, job in self._jobs.items() if id in older}
             self._first.clear()
             where = (tuple(np.asarray(v).tolist()) for v in (optimizer.mean, optimizer.sd))
             snapshot = Snapshot(self._generation, new[0].id, optimizer.restarts, *where)
@@ -215,15 +220,16 @@ class Journal:
     def heard(self, candidate: Candidate, run: Run) -> None:
         """An evaluation is over: its outcome is on record from now on."""
         trial = self._trials[candidate.id]
-        if trial.evaluated or trial.status == "repeated":
-            return  # it was in the record
+        if trial.over:  # it was in the record
+            self._note_told(trial)
+            return
         if trial.repeats is not None:
-            self._put(repeated(trial, replace(with_run(trial, run), id=trial.repeats)))
+            self._put(repeated(trial, replace(with_run(trial, run), id=trial.repeats)), told=True)
             return
         trial = with_run(trial, run)
         if trial.started is not None and trial.started < self._begun:
             trial = replace(trial, started=self._begun)
-        self._put(trial)
+        self._put(trial, told=True)
         self.evaluations += 1
         if trial.status == "failed":
             self.failures += 1
@@ -246,9 +252,22 @@ class Journal:
         self._failures_in_a_row += 1
         return True
 
-    def _put(self, trial: Trial) -> None:
-        self._database.put([trial])
+    def _put(self, trial: Trial, told: bool = False) -> None:
+        self._database.put([trial], self._tell(trial) if told else None)
         self._trials[trial.id] = trial
+
+    def _note_told(self, trial: Trial) -> None:
+        """The search is told an outcome that is on record already."""
+        tell = self._tell(trial)
+        if tell is not None:
+            self._database.put([], tell)
+
+    def _tell(self, trial: Trial) -> Tell | None:
+        """What goes on record when the search is told of a trial, if the order matters."""
+        if not self._orders_tells or trial.id in self._told:
+            return None
+        self._told.add(trial.id)
+        return Tell(trial.id, self._asked, len(self._optimizer.memory))
 
     def told(self, row: HistoryRow) -> None:
         """A generation is complete. Nothing to do: its row of the history follows from its trials."""

@@ -18,9 +18,10 @@ from ..order import Failure
 from ..space import Space
 from . import anew
 from .connection import connected
-from .database import APPLICATION, VERSION, Database, checksum
+from .database import APPLICATION, VERSION, Database
 from .errors import RecordError
 from .lock import locked
+from .rows import checksum
 from .trial import Head, Session, Snapshot, Trial
 
 # how reasons of failures begin where their kind is not on record
@@ -38,11 +39,12 @@ def migrate(old: Path, new: Path) -> int:
     """Make a record of this version from one of an older Saltus, and say how many trials there are.
 
     Args:
-        old: a record of version 1 (Saltus 0.1) to 3.
+        old: a record of version 1 (Saltus 0.1) to 4.
         new: the file to be made.
 
-    What was evaluated is past data for a search that begins anew; what was asked and not evaluated is
-    evaluated first. What was called "saltus" before there was a model is "saltus-es".
+    One of version 4 goes on as it would have. Of older ones, what was evaluated is past data for a search
+    that begins anew; what was asked and not evaluated is evaluated first. What was called "saltus" before
+    there was a model is "saltus-es".
     """
     if not old.is_file():
         raise RecordError(f"{old}: there is no record")
@@ -53,12 +55,14 @@ def migrate(old: Path, new: Path) -> int:
             (row,) = _rows(db, old, "study")
             head = _head(row, version)
             (state,) = _rows(db, old, "state")
-            trials = [_trial(row) for row in _rows(db, old, "trials")]
+            points = {row["id"]: row for row in _rows(db, old, "points")} if version >= 4 else {}
+            trials = [_trial(row | points.get(row["id"], {})) for row in _rows(db, old, "trials")]
             snapshots = [_snapshot(row) for row in _rows(db, old, "generations")]
             sessions = [_taken(Session, row) for row in _rows(db, old, "sessions")]
-            mark = anew.mark(
-                json.loads(state["optimizer"]), max((t.generation + 1 for t in trials), default=0)
-            )
+            before, going_on = int(state["trials"]), str(state["optimizer"])
+            if version < 4:
+                last = max((t.generation + 1 for t in trials), default=0)
+                before, going_on = len(trials), anew.mark(json.loads(going_on), last)
     except RecordError:
         raise
     except (sqlite3.Error, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
@@ -68,13 +72,14 @@ def migrate(old: Path, new: Path) -> int:
             raise RecordError(f"{new}: there is something already; another name is needed")
         half = new.with_name(new.name + ".part")
         half.unlink(missing_ok=True)
-        Database.create(half, head, mark)
+        Database.create(half, head, going_on)
         with closing(Database(half, write=True)) as database:
             for snapshot in snapshots:
                 database.add([], snapshot, None)
             for number, session in enumerate(sessions):
                 database.put_session(number, session)
-            database.add(trials, None, mark)
+            database.add(trials[:before], None, going_on)
+            database.add(trials[before:], None, None)
         os.replace(half, new)  # never half a record
     return len(trials)
 
@@ -108,8 +113,8 @@ def _taken(kind: Any, row: dict[str, Any], **other: Any) -> Any:
 def _head(row: dict[str, Any], version: int) -> Head:
     strategy = "saltus-es" if version < 3 and row["strategy"] == "saltus" else row["strategy"]
     space = Space.from_plain(json.loads(row["space"]))
-    noisy = True if row["noisy"] == 1 else None  # nobody could say that it was not
-    made = {"batch": row.get("batch", 1), "noisy": noisy, "version": __version__}
+    noisy = {1: True, -1: False}.get(row["noisy"])
+    made = {"batch": row.get("batch", 1), "noisy": noisy, "asynchronous": False, "version": __version__}
     head: Head = _taken(Head, row, space=space, strategy=strategy, **made)
     return head
 

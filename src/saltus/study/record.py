@@ -15,7 +15,7 @@ from .database import Database
 from .errors import RecordError, StudyError
 from .journal import remember
 from .lock import locked
-from .replay import DepartedError, replay
+from .replay import DepartedError, follow, learnt, replay
 from .trial import Trial
 
 PATIENCE = 10.0  # seconds that short work on a record waits for its turn
@@ -61,11 +61,21 @@ class Record:
                 before = list(itertools.islice(trials, count))
                 optimizer = anew.begun(self.head, state, before, count)
                 waiting = anew.waiting(self.space, before)
-                if not waiting:
+                if not waiting and self.head.asynchronous:
+                    follow(optimizer, [*before, *trials], database.tells(), count, direction)
+                elif not waiting:
                     replay(optimizer, list(trials), count, direction)
                 return optimizer, waiting
             # the state is without its memory: points are in the record already, those that are asked too
             optimizer = Optimizer.restore(state, self.space, lambda id: database.trial(id).params)
+            if optimizer.asynchronous != self.head.asynchronous:
+                raise ValueError("it is not of this study: one of them is asynchronous")
+            if self.head.asynchronous:
+                everything, tells = list(trials), database.tells()
+                for part in learnt(optimizer, everything[:count], tells):
+                    remember(optimizer.memory, part, self.space, direction)
+                follow(optimizer, everything, tells, count, direction)
+                return optimizer, []
             told, later = _parted(trials, optimizer.generation)
             remember(optimizer.memory, told, self.space, direction)
             replay(optimizer, [*later, *trials], count, direction)
@@ -76,7 +86,8 @@ class Record:
         with self._readable():
             state = json.loads(database.state()[1])
             last = max((t.generation for t in itertools.chain(database.trials(), changed)), default=-1)
-            database.add(changed, None, anew.mark(state, last + 1, known.in_line(database)))
+            mark = anew.mark(state, last + 1, known.in_line(database))
+            database.add(changed, None, mark, untold=True)
 
     @contextmanager
     def _readable(self) -> Iterator[None]:

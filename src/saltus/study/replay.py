@@ -2,12 +2,13 @@
 
 The state of a search with a matrix is long in many dimensions (21 MiB of `dx-nes-ici` in 1000 variables), so
 it is not written with every batch. What was asked since is taken from the record, and never computed anew
-alone: another machine may round otherwise.
+alone: another machine may round otherwise. An asynchronous search depends on what it was told before it
+asked, so the order of both is on record, too.
 """
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -17,7 +18,7 @@ from ..optimizer import Optimizer
 from ..order import Outcome
 from .journal import run_of
 from .summary import sign_of
-from .trial import Trial
+from .trial import Tell, Trial
 
 ROUNDING = 1e-6  # relative: by how much points may differ from one machine to another
 
@@ -54,6 +55,52 @@ def replay(optimizer: Optimizer, trials: Sequence[Trial], asked: int, direction:
             return
         if optimizer.generation == generation:
             raise DepartedError(f"generation {generation} is larger than on record")
+
+
+def learnt(optimizer: Optimizer, trials: Sequence[Trial], tells: Sequence[Tell]) -> Iterator[list[Trial]]:
+    """What an asynchronous search had in its memory when its state was written, in the order of that memory.
+
+    Args:
+        optimizer: restored from the state, without a memory.
+        trials: all that had been asked by then.
+        tells: all that it was ever told.
+
+    First comes past data, which nobody told; then, group by group, what entered the memory together.
+    """
+    later = {candidate.id for candidate in optimizer.pending} | optimizer.unlearnt
+    others = {tell.trial for tell in tells} | later
+    yield [trial for trial in trials if trial.over and trial.id not in others]
+    before = (tell for tell in tells if tell.trial < len(trials) and tell.trial not in later)
+    for _, group in itertools.groupby(before, key=lambda tell: tell.known):
+        yield [trials[id] for id in sorted(tell.trial for tell in group)]
+
+
+def follow(
+    optimizer: Optimizer, trials: Sequence[Trial], tells: Sequence[Tell], asked: int, direction: str
+) -> None:
+    """Let an asynchronous optimizer ask and be told what is on record, in the same order.
+
+    Args:
+        optimizer: as it was when so many trials had been asked.
+        trials: all of them.
+        tells: all that it was ever told; what it knows already is left out.
+        asked: how many trials there were.
+        direction: of the study.
+    """
+    for tell in tells:
+        if tell.asked > asked:
+            _ask(optimizer, trials[asked : tell.asked])
+            asked = tell.asked
+        trial = trials[tell.trial]
+        candidate = next((c for c in optimizer.pending if c.id == trial.id), None)
+        if candidate is None:
+            continue
+        if not trial.over:
+            raise DepartedError(f"trial {trial.id} was told, and has no outcome")
+        optimizer.tell(candidate, told(trial, direction))
+        optimizer.settle()
+    if trials[asked:]:
+        _ask(optimizer, trials[asked:])
 
 
 def _ask(optimizer: Optimizer, trials: Sequence[Trial]) -> None:

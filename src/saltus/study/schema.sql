@@ -9,6 +9,7 @@ CREATE TABLE study (
     batch INTEGER NOT NULL,     -- how many points a model chooses at a time
     seed INTEGER,
     noisy INTEGER NOT NULL,     -- 1: the objective is noisy; -1: it is not; 0: it was not said
+    asynchronous INTEGER NOT NULL,  -- 1: the search waits for nobody, 0: for whole batches
     created REAL NOT NULL,      -- seconds since 1970, like all times
     version TEXT NOT NULL,      -- of Saltus
     checksum INTEGER NOT NULL
@@ -39,6 +40,13 @@ CREATE TABLE trials (
     process TEXT,               -- while it is running: which process
     checksum INTEGER NOT NULL
 );
+CREATE TABLE tells (            -- of an asynchronous study: what the search was told, in this order
+    number INTEGER PRIMARY KEY, -- from 0
+    trial INTEGER NOT NULL,
+    asked INTEGER NOT NULL,     -- how many trials had been asked then
+    known INTEGER NOT NULL,     -- how many outcomes its memory held then
+    checksum INTEGER NOT NULL
+);
 CREATE TABLE generations (
     generation INTEGER PRIMARY KEY,
     first INTEGER NOT NULL,     -- its first trial
@@ -56,6 +64,7 @@ CREATE TABLE state (
 CREATE TABLE progress (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     trials INTEGER NOT NULL,    -- how many there are
+    tells INTEGER NOT NULL,     -- how many rows the table tells has
     checksum INTEGER NOT NULL
 );
 CREATE TABLE sessions (

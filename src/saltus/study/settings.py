@@ -53,6 +53,7 @@ class StudySettings:
     timeout: float | None = None
     retries: int = 0
     noisy: bool | None = None
+    asynchronous: bool = False
     where: tuple[str, ...] = ()
 
 
@@ -95,11 +96,15 @@ class StudyFile:
         """Candidates in a generation: as the file says, else as many as keep so many workers busy."""
         if self.study.population is not None:
             return self.study.population
+        if self.study.asynchronous:  # then they are busy anyway
+            workers = 1
         return whole_rounds(default_population(self.space.dimension), self.study.strategy, workers)
 
     def batch(self, workers: int) -> int:
-        """Points that a model chooses at a time: as the file says, else one for each worker."""
-        return workers if self.study.batch is None else self.study.batch
+        """Points that a model chooses at a time: as the file says, else one for each worker that waits."""
+        if self.study.batch is not None:
+            return self.study.batch
+        return 1 if self.study.asynchronous else workers
 
 
 def whole_rounds(population: int, strategy: str, workers: int) -> int:

@@ -30,7 +30,7 @@ from ..execution.log import HistoryRow
 from ..execution.progress import Progress
 from ..execution.watching import OnEvaluation
 from ..execution.worker_process import leave_if_unguarded
-from ..minimize import default_budget, stopping
+from ..minimize import check_bears_late_results, default_budget, stopping
 from ..optimizer import Optimizer
 from ..result import History, Result
 from ..search.settings import DEFAULT_STRATEGY
@@ -83,6 +83,7 @@ class Study(Looking, Changing, ByHand):
         sigma: PerVariable = None,
         seed: int | None = None,
         noisy: bool | None = None,
+        asynchronous: bool = False,
     ) -> Study:
         """Begin a study in a new file.
 
@@ -97,6 +98,8 @@ class Study(Looking, Changing, ByHand):
             noisy: True if the objective gives another value each time: then points that repeat are evaluated
                 again instead of answered from the record, and the search believes no single value
                 (docs/noise.md). False if it does not; by default it is noticed.
+            asynchronous: wait for nobody: a worker that is free gets a point at once, and every outcome
+                counts, however late it comes. For evaluations that take unlike times (docs/asynchronous.md).
 
         The study comes back. A file that holds something already is left as it is: a RecordError.
 
@@ -115,6 +118,10 @@ class Study(Looking, Changing, ByHand):
                 "a study records known constraints as text, such as where='2*a + b <= 10', and cannot record "
                 f"the function {space.where.functions[0]!r}; minimize and Optimizer take it"
             )
+        if not isinstance(asynchronous, bool):
+            raise TypeError(f"asynchronous must be True or False, got {asynchronous!r}")
+        if asynchronous:
+            check_bears_late_results(strategy)
         check_seed(seed)
         seed = int(np.random.SeedSequence().generate_state(1)[0] if seed is None else seed)
         optimizer = Optimizer(
@@ -127,11 +134,12 @@ class Study(Looking, Changing, ByHand):
             seed=seed,
             auto_restart=True,
             noisy=noisy,
+            asynchronous=asynchronous,
         )
         title = path.stem if name is None else name
         now, version = time.time(), __version__
         sizes = optimizer.population, int(batch)
-        head = Head(title, space, direction, strategy, *sizes, seed, noisy, now, version)
+        head = Head(title, space, direction, strategy, *sizes, seed, noisy, asynchronous, now, version)
         if path.exists():
             leave_if_unguarded()
         with locked(path, patience=PATIENCE):
@@ -157,8 +165,8 @@ class Study(Looking, Changing, ByHand):
         Args:
             path, space, settings: as for `create`. A study that exists must have the same space and
                 settings, or a SettingsError says what is different; those that are None or left out may be
-                any, but for `strategy` and `batch`, whose defaults count. One in which nothing was asked
-                yet is made anew instead.
+                any, but for `strategy`, `batch` and `asynchronous`, whose defaults count. One in which
+                nothing was asked yet is made anew instead.
 
         >>> import tempfile
         >>> from saltus import Int, Space
@@ -206,7 +214,8 @@ class Study(Looking, Changing, ByHand):
             patience, min_gain: as for `minimize`, over all sessions: where it has stopped the study, more
                 patience, or none, goes on.
             target, max_seconds, workers, executor, callback, on_evaluation, progress: as for `minimize`. The
-                results that `callback` gets have no history.
+                results that `callback` gets have no history. If the study is asynchronous and there is an
+                executor, `workers` says how many evaluations are kept there.
 
         The result is that of the whole study. The first Ctrl-C waits for running evaluations, the second ends
         them; the record is whole either way.
@@ -228,7 +237,8 @@ class Study(Looking, Changing, ByHand):
         count = worker_count(workers)
         if count > 1:
             leave_if_unguarded()
-        where = evaluating(fun, count, executor, timeout, retries)
+        elsewhere = self.head.asynchronous and executor is not None
+        where = evaluating(fun, 1 if elsewhere else count, executor, timeout, retries)
         name = f"{getattr(fun, '__module__', '')}:{getattr(fun, '__qualname__', type(fun).__name__)}"
         bar = Progress(int(limits.budget)) if progress else None
         return self.run(
@@ -261,7 +271,7 @@ class Study(Looking, Changing, ByHand):
             where: gives the evaluator; entered when the record is open, left before it is closed.
             objective: what is evaluated, as a phrase for the record.
             limits: when to stop.
-            workers: how many evaluations run at a time, for the record.
+            workers: how many evaluations run at a time, for the record, and for a study that is asynchronous.
             callback, on_evaluation: as for `optimize`.
             bar: is told about every evaluation.
             say: is called with a line for the user where something unusual happens.
@@ -304,13 +314,15 @@ class Study(Looking, Changing, ByHand):
                     driver.optimizer, driver.log = optimizer, journal
                 if stop is None:
                     # in their order, and only up to the first that is unknown: as if just evaluated
-                    for candidate in itertools.takewhile(journal.knows, optimizer.pending):
+                    told_now = filter if self.head.asynchronous else itertools.takewhile
+                    for candidate in told_now(journal.knows, optimizer.pending):
                         driver.tell(candidate, journal.answer(candidate))
                     if driver.patience is not None:
                         for row in self._rows(database, optimizer.generation):
                             driver.recall(row)
                     wants_stop = stopping(callback, lambda _: driver.result(None, History()))
-                    stop = driver.run(evaluator, wants_stop, bar)
+                    width = workers if self.head.asynchronous else None
+                    stop = driver.run(evaluator, wants_stop, bar, width)
                 own.stop = stop.name
             return driver.result(stop, History(list(self._rows(database))))
 

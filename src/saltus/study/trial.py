@@ -26,6 +26,7 @@ class Head:
     batch: int
     seed: int | None
     noisy: bool | None
+    asynchronous: bool
     created: float
     version: str
 
@@ -99,6 +100,22 @@ class Trial:
     def feasible(self) -> bool:
         """Whether there is a value that counts and every constraint holds."""
         return self.over and self.value is not None and self.violation == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """That an asynchronous search was told an outcome, and when: what it asks next depends on that.
+
+    Attributes:
+        trial: whose outcome.
+        asked: how many trials had been asked then.
+        known: how many outcomes the memory of the search held then. What was told at the same number of them
+            entered it together.
+    """
+
+    trial: int
+    asked: int
+    known: int
 
 
 @dataclass(frozen=True, slots=True)
