@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +21,59 @@ def test_init_then_run_says_what_is_missing(
     assert main(["init"]) == 0
     assert main(["run", "study.toml"]) == 2
     assert "there is no program './simulate'" in capsys.readouterr().err
+
+
+def test_questions_on_a_terminal(tmp_path: Path) -> None:
+    answers = ["my study", "radius float 0.1 10", "shells int 1 12", "", "c"]
+    answers += ["awk 'BEGIN { print {radius} + {shells} }'", "", "20"]
+    host, guest = pty.openpty()
+    command = [sys.executable, "-m", "saltus", "init", str(tmp_path / "study.toml")]
+    with subprocess.Popen(command, stdin=guest, stdout=guest, stderr=guest) as process:
+        os.close(guest)
+        os.write(host, "".join(f"{answer}\n" for answer in answers).encode())
+        shown = b""
+        try:
+            while chunk := os.read(host, 4096):
+                shown += chunk
+        except OSError:  # the other end is closed
+            pass
+    os.close(host)
+    assert process.returncode == 0, shown.decode()
+    assert b"Evaluate one point: saltus check" in shown
+    assert main(["check", str(tmp_path / "study.toml")]) == 0
+
+
+def test_no_answer_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(question: str) -> str:
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", nothing)
+    for stream in ("stdin", "stdout"):
+        monkeypatch.setattr(getattr(sys, stream), "isatty", lambda: True, raising=False)
+    assert main(["init", str(tmp_path / "study.toml")]) == 2
+    assert not [*tmp_path.iterdir()]
+    assert main(["init", "--template", str(tmp_path / "study.toml")]) == 0
+
+
+@pytest.mark.parametrize(("name", "beside"), [("lens", "lens.awk"), ("vessel", "vessel.py")])
+def test_an_example_can_be_checked_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, beside: str
+) -> None:
+    study = tmp_path / "mine.toml"
+    assert main(["init", "--example", name, str(study)]) == 0
+    assert (tmp_path / beside).exists()
+    assert main(["check", str(study)]) == 0
+    assert "it gave " in capsys.readouterr().out
+    study.unlink()
+    assert main(["init", "--example", name, str(study)]) == 2  # nothing is written over
+    assert f"{beside}: it exists already" in capsys.readouterr().err
+    assert not study.exists()
+
+
+def test_an_example_that_there_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "--example", "lense", str(tmp_path / "study.toml")]) == 2
+    said = "must be one of lens, pressure_vessel, scikit_learn, got 'lense'; did you mean 'lens'?"
+    assert said in capsys.readouterr().err
 
 
 def test_a_record_of_an_older_saltus_is_taken_over(

@@ -13,7 +13,7 @@ from .._version import __version__
 from ..execution.evaluation import MachineError
 from ..execution.worker_process import WorkerError
 from ..study.errors import SettingsError, StudyError
-from . import by_hand, export, init, known, report, run, show
+from . import by_hand, check, export, init, known, report, run, show
 from .codes import DONE, INTERRUPTED, MEANINGS, RECORD, TROUBLE, USAGE
 from .lines import say
 
@@ -73,7 +73,7 @@ def parser() -> argparse.ArgumentParser:
         name: str, command: Callable[[Any], int], summary: str, several: str | None = None
     ) -> argparse.ArgumentParser:
         sub = add(name, command, summary)
-        what = "the study file" if name == "run" else "the study file, or its record"
+        what = "the study file" if name in ("run", "check") else "the study file, or its record"
         count = None if several is None else "+"
         sub.add_argument("study", type=Path, nargs=count, metavar="STUDY", help=what + (several or ""))
         record = "the record (default: STUDY with the ending .db)"
@@ -97,6 +97,8 @@ def parser() -> argparse.ArgumentParser:
     more = "say what the search does: new best values, restarts, failures; twice: phases, too"
     how_much.add_argument("-v", "--verbose", action="count", default=0, help=more)
     how_much.add_argument("-q", "--quiet", action="store_true", help="say nothing but what is wrong")
+
+    add_study("check", check.check, "check a study and evaluate one point, without a record")
 
     sub = add_study("show", show.show, "print the state of a study")
     form = sub.add_mutually_exclusive_group()
@@ -155,6 +157,10 @@ def parser() -> argparse.ArgumentParser:
     sub = add("init", init.init, "write a study file to start from")
     file = Path("study.toml")
     sub.add_argument("file", type=Path, nargs="?", default=file, metavar="FILE", help=f"default: {file}")
+    start = sub.add_mutually_exclusive_group()
+    ready = "start from an example: lens, pressure_vessel or scikit_learn"
+    start.add_argument("--example", metavar="NAME", help=ready)
+    start.add_argument("--template", action="store_true", help="a commented file, and no questions")
 
     sub = add("completion", _completion, "print a script for shell completion")
     sub.add_argument("shell", choices=("bash", "zsh", "tcsh"))
