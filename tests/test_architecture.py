@@ -29,7 +29,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("search",),
     ("result", "optimizer"),
     ("execution",),
-    ("minimize",),
+    ("_minimize",),
     ("problems", "plot"),
     ("study",),
     ("report",),
@@ -276,8 +276,8 @@ def test_a_sound_house_passes(tmp_path: Path) -> None:
 
 
 def test_an_upward_arrow_is_named(tmp_path: Path) -> None:
-    package = house(tmp_path, order="import math\n\nfrom .minimize import minimize\n", minimize="")
-    assert problems_of(package) == ["order.py:3: order -> minimize points up, from floor 3 to floor 9"]
+    package = house(tmp_path, order="import math\n\nfrom ._minimize import minimize\n", _minimize="")
+    assert problems_of(package) == ["order.py:3: order -> _minimize points up, from floor 3 to floor 9"]
 
 
 def test_the_package_itself_is_above_its_rooms(tmp_path: Path) -> None:
@@ -310,8 +310,8 @@ def test_a_circle_through_the_entrance_of_a_room(tmp_path: Path) -> None:
 def test_deferred_imports_are_no_arrows_but_some_are_forbidden(tmp_path: Path) -> None:
     package = house(
         tmp_path,
-        order="def f():\n    from .minimize import minimize\n",
-        minimize="from .order import f\n",
+        order="def f():\n    from ._minimize import minimize\n",
+        _minimize="from .order import f\n",
         execution__driver="",
         strategy__leap="def f():\n    from ..execution.driver import Driver\n",
         search__phase="from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..study import Study\n",

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
-from ..execution.evaluation import MachineError
-from ..execution.worker_process import WorkerError
+from ..execution.evaluation import MachineError, WorkerError
 from ..study.errors import SettingsError, StudyError
 from . import by_hand, check, export, init, known, report, run, show
 from .codes import DONE, INTERRUPTED, MEANINGS, RECORD, TROUBLE, USAGE

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._checks import worker_count
-from ..execution.evaluation import MachineError, Run
-from ..execution.worker_process import WorkerError
+from ..execution.evaluation import MachineError, Run, WorkerError
 from ..optimizer import Optimizer
 from ..result import Candidate
 from ..space.variables import Float

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
-from ..minimize import default_budget
+from .._minimize import default_budget
 from ..report.insight import recommendation as recommendation
 from ..search.learnt import Share
 from ..study import RecordError, SettingsError, Study, fit

@@ -8,12 +8,10 @@ from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from functools import partial
 
-from .evaluation import Objective, described
+from .evaluation import Objective, WorkerError, described
 from .evaluator import Evaluator
-from .executor import Remote
 from .local import InProcess, pooled
 from .sending import packed
-from .worker_process import WorkerError
 
 
 @contextmanager
@@ -47,6 +45,8 @@ def evaluating(
             raise ValueError("give either workers or executor, not both")
         if timeout is not None:
             raise ValueError("timeout needs workers of our own; an executor's cannot be ended from here")
+        from .executor import Remote  # here: a search in this process needs none
+
         with closing(Remote(fun, executor, retries)) as remote:
             yield remote
         return

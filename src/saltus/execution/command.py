@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import threading
@@ -25,7 +24,7 @@ from ..order import Failure, Outcome
 from ..result import Candidate
 from .evaluation import Answer, Ended, EvaluationError, MachineError, NotCountedError, checked_outcome
 from .evaluator import Started
-from .processes import RECORD, TRIAL, end_group, how_it_ended
+from .processes import OWN_GROUP, RECORD, TRIAL, ask_group, end_group, how_it_ended
 
 OWN_NAMES = ("study_dir", "trial")  # what a command may be told besides the variables
 GRACE = 2.0  # seconds between the request to end and the end
@@ -174,7 +173,7 @@ class CommandWorker:
                     stdin=subprocess.PIPE,
                     stdout=out,
                     stderr=err,
-                    start_new_session=True,  # so that all that it starts can be ended with it
+                    **OWN_GROUP,  # so that all that it starts can be ended with it
                 )
         except (OSError, ValueError) as error:
             if getattr(error, "errno", None) in _NOT_ITS_FAULT:
@@ -209,7 +208,7 @@ class CommandWorker:
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         """Ask the whole group to end, and end what has not after a while."""
-        end_group(process.pid, signal.SIGTERM)
+        ask_group(process.pid)
         with suppress(subprocess.TimeoutExpired):
             process.wait(GRACE)
         end_group(process.pid)
@@ -311,8 +310,8 @@ def remove_folder(folder: Path) -> None:
     if folder.is_dir() and not folder.is_symlink():
         with suppress(OSError):
             folder.chmod(0o700)
-        for place, names, _ in os.walk(folder):  # which goes into each after this
-            for inner in (Path(place, name) for name in names):
+        for place, folders, files in os.walk(folder):  # which goes into each after this
+            for inner in (Path(place, name) for name in folders + files):  # Windows asks for files, too
                 with suppress(OSError):
                     if not inner.is_symlink():
                         inner.chmod(0o700)

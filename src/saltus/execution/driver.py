@@ -21,14 +21,13 @@ from ..order import Outcome, sign
 from ..result import MANY_FAILURES, Candidate, History, Result
 from ..search.recommendation import Recommended
 from ..search.stopping import Stop
-from .evaluation import Run
+from .evaluation import Run, WorkerError
 from .evaluator import Evaluator
 from .in_flight import InFlight
 from .log import HistoryRow, Log
 from .patience import Patience
 from .progress import Progress
 from .watching import OnEvaluation, Watch
-from .worker_process import WorkerError
 
 Callback = Callable[[Result], Any]
 OnError = Literal["raise", "infeasible"]

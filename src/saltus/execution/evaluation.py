@@ -12,11 +12,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._checks import as_number
 from .._typing import Params
 from ..order import Failure, Outcome
+
+if TYPE_CHECKING:
+    from ..optimizer import Optimizer
 
 LONGEST_MESSAGE = 10_000  # characters of an exception
 Constraints = Mapping[str, float] | Iterable[float]  # as users give them
@@ -73,6 +76,17 @@ class NotCountedError(EvaluationError):
     Traceback (most recent call last):
     saltus.execution.evaluation.NotCountedError: the licence server does not answer
     """
+
+
+class WorkerError(EvaluationError):
+    """A worker process could not be started, or it died, or an executor broke.
+
+    If it ends a search, `optimizer` holds everything that was told before: its `state()` can be saved, and
+    its `pending` lists what is still to be evaluated.
+    """
+
+    failure = Failure.DIED
+    optimizer: Optimizer | None = None
 
 
 class MachineError(RuntimeError):

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ..result import Candidate
 from .evaluation import Answer, Run
+
+if TYPE_CHECKING:  # a worker process is not to load the search
+    from ..result import Candidate
 
 # called with the worker's number and its process, each None if it is not known; None: nobody wants to know
 Begun = Callable[[int | None, int | None], None] | None

@@ -7,10 +7,10 @@ from uuid import uuid4
 
 from .._typing import Params
 from ..result import Candidate
-from .evaluation import Answer, Objective, Run, described, evaluate
+from .evaluation import Answer, Objective, Run, WorkerError, described, evaluate
 from .evaluator import Begun, Job
 from .local import timed
-from .worker_process import Sent, WorkerError
+from .worker_process import Sent
 
 # How Dask and Ray say that an evaluation took its workers with it, however often it was begun again. They are
 # known by name: neither library need be there.

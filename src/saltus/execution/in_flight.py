@@ -12,10 +12,9 @@ from functools import partial
 from queue import Empty, SimpleQueue
 
 from ..result import Candidate
-from .evaluation import Ended, Run
+from .evaluation import Ended, Run, WorkerError
 from .evaluator import Evaluator, Job
 from .log import Log
-from .worker_process import WorkerError
 
 _LONGEST_WAIT = 0.5  # seconds: a signal that another thread got is not heard while this one waits
 

@@ -14,11 +14,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
-from ..result import Candidate
 from .evaluation import Answer, Ended, MachineError, Objective, Run, answer_of, evaluate
 from .evaluator import Begun, Job, Worker
-from .worker_process import WorkerProcess
+
+if TYPE_CHECKING:  # a worker process is not to load the search
+    from ..result import Candidate
 
 
 def timed(
@@ -164,6 +166,8 @@ def pooled(
         retries: how often an evaluation that failed is tried again.
         own_errors: whether exceptions come back themselves, and not only described.
     """
+    from .worker_process import WorkerProcess  # here: a search in this process needs none
+
     processes: list[WorkerProcess] = []
     try:
         for _ in range(workers):

@@ -2,19 +2,48 @@
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 # variables that processes are started with: of which record and trial a command is, of which process a worker
 RECORD, TRIAL, WORKER_OF = "SALTUS_RECORD", "SALTUS_TRIAL", "SALTUS_WORKER_OF"
 
 
-def end_group(pid: int | None, number: int = getattr(signal, "SIGKILL", signal.SIGTERM)) -> None:
-    """Send a signal to a process that leads a session, and to all that it started."""
-    if pid:
-        with suppress(ProcessLookupError, PermissionError):
-            getattr(os, "killpg", os.kill)(pid, number)
+if sys.platform == "win32":
+    # Ctrl-C does not reach what is started with these
+    OWN_GROUP: dict[str, Any] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+
+    def ask_group(pid: int) -> None:
+        """Ask a process that was started with `OWN_GROUP`, and all that it started, to end: Ctrl-Break."""
+        with suppress(OSError):
+            os.kill(pid, signal.CTRL_BREAK_EVENT)
+
+    def end_group(pid: int | None) -> None:
+        """End a process and all that it started, as far as it is still there to be asked for its children."""
+        if pid:
+            words = ["taskkill", "/PID", str(pid), "/T", "/F"]
+            with suppress(OSError):
+                subprocess.run(words, capture_output=True, check=False, timeout=10)
+            with suppress(OSError):
+                os.kill(pid, signal.SIGTERM)  # ends it at once there, if it is still running
+
+else:
+    OWN_GROUP: dict[str, Any] = {"start_new_session": True}
+
+    def ask_group(pid: int) -> None:
+        """Ask a process that was started with `OWN_GROUP`, and all that it started, to end."""
+        with suppress(OSError):
+            os.killpg(pid, signal.SIGTERM)
+
+    def end_group(pid: int | None) -> None:
+        """End a process that leads a session, and all that it started."""
+        if pid:
+            with suppress(OSError):
+                os.killpg(pid, signal.SIGKILL)
 
 
 def how_it_ended(exit_code: int | None) -> str:
@@ -35,8 +64,8 @@ def identity(pid: int | None) -> str | None:
     Another process with the same number, or one of another machine, is not taken for it.
     """
     with suppress(OSError, IndexError):  # also if there is no number
-        stat = Path(f"/proc/{pid}/stat").read_text()
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{pid} {stat.rpartition(')')[2].split()[19]} {boot}"
     return None
 
@@ -71,35 +100,37 @@ def end_commands(record: str, trials: Collection[int]) -> list[int]:
     They are known by the variables that each was started with: there is no moment at which one runs and is
     not known.
     """
-    wanted, ended = {str(trial) for trial in trials}, set()
-    for entry in Path("/proc").glob("[0-9]*") if wanted else ():
-        variables = environment_of(entry.name)
-        if variables.get(RECORD) == record and variables.get(TRIAL) in wanted:
-            with suppress(ProcessLookupError):
-                group = os.getpgid(int(entry.name))
-                if group != os.getpgrp():
-                    end_group(group)
-                    ended.add(int(variables[TRIAL]))
+    ended: set[int] = set()
+    if sys.platform != "win32":  # which does not show the variables of other processes; nor does macOS
+        wanted = {str(trial) for trial in trials}
+        for entry in Path("/proc").glob("[0-9]*") if wanted else ():
+            variables = environment_of(entry.name)
+            if variables.get(RECORD) == record and variables.get(TRIAL) in wanted:
+                with suppress(ProcessLookupError):
+                    group = os.getpgid(int(entry.name))
+                    if group != os.getpgrp():
+                        end_group(group)
+                        ended.add(int(variables[TRIAL]))
     return sorted(ended)
 
 
 @contextmanager
 def deaf_to_ctrl_c() -> Iterator[None]:
     """Processes that are started meanwhile do not hear Ctrl-C, until they call `own_session`."""
-    if not hasattr(signal, "pthread_sigmask"):
+    if sys.platform == "win32":  # where one that is pressed while a worker starts ends that worker
         yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    else:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def own_session() -> None:
     """Ctrl-C reaches the parent alone from now on, and this process can be ended with all that it starts."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(os, "setsid"):
+    if sys.platform != "win32":
         os.setsid()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         signal.signal(signal.SIGINT, signal.default_int_handler)  # for what the objective may start

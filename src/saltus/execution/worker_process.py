@@ -14,7 +14,6 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..order import Failure, Outcome
-from ..result import Candidate
 from .evaluation import (
     LONGEST_MESSAGE,
     Answer,
@@ -23,6 +22,7 @@ from .evaluation import (
     MachineError,
     NotCountedError,
     Objective,
+    WorkerError,
     described,
     evaluate,
     only_here,
@@ -31,8 +31,8 @@ from .evaluator import Started
 from .processes import WORKER_OF, deaf_to_ctrl_c, end_group, how_it_ended, own_session
 from .sending import packed
 
-if TYPE_CHECKING:
-    from ..optimizer import Optimizer
+if TYPE_CHECKING:  # a worker process is not to load the search
+    from ..result import Candidate
 
 _ONE_THREAD = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
@@ -46,6 +46,7 @@ _NOT_STARTED = (
     "a worker process {how} before the objective was loaded. Does its module exit or crash when imported? "
     "A script that uses workers must guard its main part with `if __name__ == '__main__':`"
 )
+
 UNGUARDED = 64  # exit code of a worker process that would start workers while it is being started itself
 _LONGEST_PICKLE = 1_000_000  # bytes of an exception that is sent itself, and not described
 _LONGEST_START = 600.0  # seconds
@@ -60,17 +61,6 @@ def leave_if_unguarded() -> None:
     """
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         os._exit(UNGUARDED)
-
-
-class WorkerError(EvaluationError):
-    """A worker process could not be started, or it died, or an executor broke.
-
-    If it ends a search, `optimizer` holds everything that was told before: its `state()` can be saved, and
-    its `pending` lists what is still to be evaluated.
-    """
-
-    failure = Failure.DIED
-    optimizer: Optimizer | None = None
 
 
 class RemoteError(EvaluationError):

@@ -33,7 +33,8 @@ def connected(path: Path, write: bool) -> sqlite3.Connection:
         return _connection(path, "mode=ro&immutable=1")  # nobody else writes either
     if memory.exists():
         return _connection(path, "mode=ro")
-    with tempfile.TemporaryDirectory(prefix="saltus-") as folder:  # SQLite cannot read a log without `memory`
+    # SQLite cannot read a log without `memory`; Windows removes no file that is open: then the copies stay
+    with tempfile.TemporaryDirectory(prefix="saltus-", ignore_cleanup_errors=True) as folder:
         for file in (path, log):
             shutil.copyfile(file, Path(folder, file.name))
         return _connection(Path(folder, path.name), "mode=rw", shown=path)

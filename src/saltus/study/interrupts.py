@@ -1,6 +1,7 @@
 """What Ctrl-C does to a study that is running."""
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,7 +31,11 @@ def interruptible(driver: Driver, evaluator: Evaluator, say: Callable[[str], Non
         else:
             evaluator.end()
 
-    numbers = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if sys.platform == "win32":
+        numbers.append(signal.SIGBREAK)
+    else:
+        numbers.append(signal.SIGHUP)  # its terminal is closed
     heard = [n for n in numbers if signal.getsignal(n) not in (signal.SIG_IGN, None)]  # not after nohup
     before = {number: signal.signal(number, handle) for number in heard}
     try:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import socket
+import sys
 import time
 import weakref
 from collections.abc import Iterator
@@ -19,18 +20,27 @@ from typing import IO, Any
 
 from .errors import LockedError, RecordError
 
-if os.name == "posix":
+if sys.platform == "win32":
+    import msvcrt
+
+    _FAR = 1 << 30  # a byte far behind the text: what is locked cannot be read
+
+    def _try_lock(file: IO[Any], shared: bool = False) -> None:
+        file.seek(_FAR)
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+
+    def _is_at(file: IO[Any], path: Path) -> bool:
+        return True  # a file that is open cannot be removed there
+
+else:
     import fcntl
 
     def _try_lock(file: IO[Any], shared: bool = False) -> None:
         fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
-else:  # pragma: no cover
-    import msvcrt
-
-    def _try_lock(file: IO[Any], shared: bool = False) -> None:
-        file.seek(1 << 30)  # a byte far behind the text: what is locked cannot be read
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    def _is_at(file: IO[Any], path: Path) -> bool:
+        """Whether the file is still the one of this name: its last holder may have removed it."""
+        return os.path.samestat(os.stat(path), os.fstat(file.fileno()))
 
 
 # how a lock says that somebody else has it; other errors say that there are no locks
@@ -46,7 +56,7 @@ def _file_of(record: Path) -> Path:
 
 def name_of(record: Path) -> str:
     """A name for a record on this machine, the same by whichever links it is reached."""
-    return hashlib.blake2b(os.fsencode(os.path.realpath(record)), digest_size=8).hexdigest()
+    return hashlib.blake2b(os.fsencode(os.path.normcase(os.path.realpath(record))), digest_size=8).hexdigest()
 
 
 def is_held(record: Path) -> bool:
@@ -97,7 +107,7 @@ def locked(record: Path, patience: float = 0.0) -> Iterator[None]:
             message = f"this study is being run by {holder}; wait for it, or stop it first"
             raise LockedError(f"{record}: {message}") from None
         with suppress(OSError):
-            if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
+            if _is_at(file, path):
                 break
         file.close()  # its last holder removed the file in between
     _held.add(file)

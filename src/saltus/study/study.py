@@ -30,7 +30,6 @@ from ..execution.log import HistoryRow
 from ..execution.progress import Progress
 from ..execution.watching import OnEvaluation
 from ..execution.worker_process import leave_if_unguarded
-from ..minimize import check_bears_late_results, default_budget, stopping
 from ..optimizer import Optimizer
 from ..result import History, Result
 from ..search.settings import DEFAULT_STRATEGY
