@@ -2,7 +2,8 @@
 # all others .venv; by uv if it is there, by the stock venv and pip if not.
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null)
-RUN := .venv/bin/python
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+RUN := .venv/$(SCRIPTS)/python
 STAMP := .venv/.installed-from-pyproject
 DEMO := .venv-demo/.installed-from-pyproject
 # the sampler's tests run with the newest Optuna and with this one (tests/optuna/test_oldest.py)
@@ -17,13 +18,13 @@ export OMP_NUM_THREADS := 1
 # $(call environment,FOLDER) makes one, $(call install,FOLDER,OPTIONS) installs into it; modules are compiled when they
 # are imported first, since most of SciPy never is
 environment = $(if $(UV),uv venv --quiet --allow-existing --python $(PYTHON) $(1),$(PYTHON) -m venv $(1))
-install = $(if $(UV),uv pip install --quiet --python $(1)/bin/python,$(1)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check) $(2)
+install = $(if $(UV),uv pip install --quiet --python $(1)/$(SCRIPTS)/python,$(1)/$(SCRIPTS)/python -m pip install --quiet --no-compile --disable-pip-version-check) $(2)
 
 .PHONY: help setup demo test lint test-slow test-machines torture fuzz mutants cost paper clean
 
 help:
 	@echo "Saltus: mixed-integer black-box optimisation. What there is to make:"
-	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(DEMO)  ## design a camera lens with an external ray tracer, and write a page about it: half a minute
 	@mkdir -p out && rm -f out/lens.db*
@@ -81,5 +82,7 @@ paper: setup  ## the paper's tables and figures, run anew into out/paper; stoppe
 	$(RUN) -m experiments.paper table2 --methods dx-nes-ici --out out/paper
 	for what in table3 table4 figure5 figure6; do $(RUN) -m experiments.paper $$what --out out/paper || exit 1; done
 
+include release/release.mk
+
 clean:  ## remove what was built
-	rm -rf .venv .venv-demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -231,7 +231,7 @@ def main() -> None:
             "saltus": saltus.__version__,
             "microseconds": results,
         }
-        with open(arguments.json, "w") as file:
+        with open(arguments.json, "w", encoding="utf-8") as file:
             json.dump(document, file, indent=1)
 
 

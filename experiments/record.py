@@ -36,7 +36,7 @@ class Book(Generic[K, R]):
         if not path.exists():
             return {}
         record = {}
-        lines = path.read_text(errors="replace").split("\n")[:-1]
+        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
         for number, row in enumerate(csv.reader(lines), 1):
             if row == self.header:
                 continue
@@ -136,7 +136,7 @@ def lengthen(
 
 def _appending(path: Path, header: list[str]) -> TextIO:
     """The file, ready for whole lines: with a header, and without a line that a crash has cut off."""
-    file = path.open("a+", newline="", buffering=1)
+    file = path.open("a+", encoding="utf-8", newline="", buffering=1)
     file.seek(0)
     text = file.read()
     file.truncate(len(text[: text.rfind("\n") + 1].encode()))

@@ -105,7 +105,7 @@ def cpu_seconds(what: Callable[[], object]) -> float:
 
 def written() -> int:
     """Bytes that this process has written so far, to whatever file."""
-    lines = Path("/proc/self/io").read_text().splitlines()
+    lines = Path("/proc/self/io").read_text(encoding="utf-8").splitlines()
     return int(next(line for line in lines if line.startswith("wchar")).split()[1])
 
 

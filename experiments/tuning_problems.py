@@ -216,7 +216,7 @@ class Scores:
         self.path, self.version = path, version
         self.known: dict[str, float] = {}
         if path.exists():
-            for line in path.read_text().split("\n")[:-1]:
+            for line in path.read_text(encoding="utf-8").split("\n")[:-1]:
                 value, _, point = line.partition("\t")
                 self.known[point] = float(value)
 

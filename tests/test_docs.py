@@ -27,14 +27,14 @@ def test_every_python_block_runs(block: str) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_every_link_to_a_file_leads_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
+    for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (path.parent / target).exists(), target
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_every_link_to_a_heading_leads_to_one(path: Path) -> None:
-    for file, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", path.read_text()):
+    for file, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", path.read_text(encoding="utf-8")):
         text = (path.parent / file if file else path).read_text()
         headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
         slugs = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]

@@ -49,7 +49,7 @@ def test_a_study_that_is_right(study: Path, capsys: pytest.CaptureFixture[str]) 
 def test_a_problem_is_a_sentence_and_an_exit_code(
     study: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, code: int, said: str
 ) -> None:
-    study.write_text(STUDY.replace(old, new))
+    study.write_text(STUDY.replace(old, new), encoding="utf-8")
     ended, out = checked(study, capsys)
     assert said in out
     assert "problem: " in out
@@ -79,16 +79,16 @@ def test_python_functions_and_constraints(tmp_path: Path, capsys: pytest.Capture
 
 def test_what_may_be_a_mistake(study: Path) -> None:
     text = STUDY.replace("low = -5, high = 5", "low = 1e-4, high = 5").replace('"-v", "k={k}", ', "")
-    study.write_text(text)
+    study.write_text(text, encoding="utf-8")
     notes = [f.sentence for f in findings(study) if f.kind == "note"]
     assert notes[0] == "x spans 5 orders of magnitude: log = true may be meant"
     assert notes[1].startswith("k: not in the command")
-    study.write_text(STUDY.replace("low = -5, high = 5", "init = 0, scale = 1"))
+    study.write_text(STUDY.replace("low = -5, high = 5", "init = 0, scale = 1"), encoding="utf-8")
     assert any("x has no bounds" in f.sentence for f in findings(study))
 
 
 def test_points_of_the_file_come_first(study: Path) -> None:
-    study.write_text(STUDY + "\n[[point]]\nx = 2.5\nk = 3\n")
+    study.write_text(STUDY + "\n[[point]]\nx = 2.5\nk = 3\n", encoding="utf-8")
     assert "one evaluation, at x=2.5, k=3" in [f.sentence for f in findings(study)]
 
 
@@ -97,9 +97,11 @@ def test_a_record_that_is_there(study: Path, capsys: pytest.CaptureFixture[str])
     capsys.readouterr()
     assert "fits: `saltus run` goes on after 6 evaluations" in checked(study, capsys)[1]
     limited = r'printf "{\"value\": 1, \"constraints\": {\"mass\": 0}}"'
-    study.write_text(STUDY.replace('printf "%.17g"', f"{limited}; y =").replace("y =,", "y ="))
+    study.write_text(
+        STUDY.replace('printf "%.17g"', f"{limited}; y =").replace("y =,", "y ="), encoding="utf-8"
+    )
     assert "the constraints on record are none, and now mass" in checked(study, capsys)[1]
-    study.write_text(STUDY.replace("high = 9", "high = 19"))
+    study.write_text(STUDY.replace("high = 9", "high = 19"), encoding="utf-8")
     code, said = checked(study, capsys)
     assert code == 2
     assert "[space] has changed since the record" in said
@@ -113,7 +115,7 @@ def test_a_folder_that_cannot_be_written(study: Path, capsys: pytest.CaptureFixt
 
 
 def test_by_hand(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    study.write_text(STUDY[: STUDY.index("[objective]")])
+    study.write_text(STUDY[: STUDY.index("[objective]")], encoding="utf-8")
     code, said = checked(study, capsys)
     assert code == 0
     assert "evaluate by hand" in said

@@ -27,7 +27,7 @@ def test_from_nothing_to_a_report(study: Path, capsys: pytest.CaptureFixture[str
     assert main(["report", str(study)]) == 0
     page = Path(capsys.readouterr().out.strip())
     assert page == study.with_suffix(".html")
-    assert "bowl" in page.read_text()
+    assert "bowl" in page.read_text(encoding="utf-8")
     assert sorted(p.suffix for p in study.parent.iterdir()) == [".db", ".html", ".toml"]
 
 
@@ -64,8 +64,10 @@ def test_errors_are_one_line_without_a_traceback(
     said: str,
 ) -> None:
     monkeypatch.chdir(study.parent)
-    Path("lab.toml").write_text('[space]\nx = { type = "bool" }\n')
-    Path("text.db").write_text("this is no database, but long enough to look like something else " * 9)
+    Path("lab.toml").write_text('[space]\nx = { type = "bool" }\n', encoding="utf-8")
+    Path("text.db").write_text(
+        "this is no database, but long enough to look like something else " * 9, encoding="utf-8"
+    )
     before = {p: p.read_bytes() for p in study.parent.iterdir()}
     assert main(words) == code
     out = capsys.readouterr()

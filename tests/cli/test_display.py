@@ -77,7 +77,7 @@ def test_some_lines_on_a_terminal(study: Path) -> None:
 def test_colours_and_drawings_only_where_they_are_wanted(
     study: Path, environment: dict[str, str], drawn: bool
 ) -> None:
-    study.write_text(SMALL)
+    study.write_text(SMALL, encoding="utf-8")
     code, shown = on_a_terminal(["run", str(study)], environment=environment)
     assert code == 0
     assert "best" in shown
@@ -91,7 +91,7 @@ def test_colours_and_drawings_only_where_they_are_wanted(
 def test_without_rich_there_is_one_line(study: Path, tmp_path: Path) -> None:
     (tmp_path / "rich").mkdir()
     (tmp_path / "rich" / "__init__.py").write_text("raise ImportError")
-    study.write_text(SMALL)
+    study.write_text(SMALL, encoding="utf-8")
     code, shown = on_a_terminal(["run", str(study)], environment={"PYTHONPATH": str(tmp_path)})
     assert code == 0
     assert "\r\x1b[K1/8 evaluations, best " in shown
@@ -110,7 +110,7 @@ def test_looking_on_ends_quietly(tmp_path: Path) -> None:
 
 def test_looking_on_from_a_pipe(study: Path) -> None:
     """Before there is a record, and while it grows."""
-    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'))
+    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'), encoding="utf-8")
     watch = [sys.executable, "-m", "saltus", "show", "--watch", str(study)]
     run = [sys.executable, "-m", "saltus", "run", "-q", str(study)]
     with subprocess.Popen(watch, stdout=subprocess.PIPE, text=True, cwd=ROOT) as looking:
@@ -191,7 +191,7 @@ def test_a_display_does_not_end_a_run(tmp_path: Path) -> None:
 
 
 def test_quiet_and_verbose(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    study.write_text(SMALL)
+    study.write_text(SMALL, encoding="utf-8")
     assert main(["run", str(study), "-q"]) == 0
     done = capsys.readouterr()
     assert done.err == ""

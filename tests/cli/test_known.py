@@ -127,7 +127,7 @@ def _space(lab: Path) -> Space:
 
 def test_a_table_of_anybody(lab: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = LAB.replace("value =", "gap =")
-    lab.write_text(text)
+    lab.write_text(text, encoding="utf-8")
     table = tmp_path / "table.csv"
     table.write_text(
         "\ufeffwho, cost,k,x,gap,on,heat\nAnn, 1.5,3,0.25,4,True,-1\nBob,,3,0.5,1,0,\n\nEve,nan,3,5.5,1,0,2\n"
@@ -161,7 +161,7 @@ def test_a_table_of_anybody(lab: Path, tmp_path: Path, capsys: pytest.CaptureFix
 def test_wrong_tables_are_refused_as_a_whole(
     lab: Path, tmp_path: Path, table: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lab.write_text(LAB.replace("value =", "gap ="))
+    lab.write_text(LAB.replace("value =", "gap ="), encoding="utf-8")
     (tmp_path / "table.csv").write_text(table)
     assert main(["import", str(lab), str(tmp_path / "table.csv")]) == 2
     if said != "line contains NUL":  # not in every Python

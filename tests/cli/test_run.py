@@ -36,7 +36,7 @@ def test_going_on_with_more(study: Path, tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_a_study_in_which_everything_fails(study: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    study.write_text(STUDY.replace("k == 2", "1"))
+    study.write_text(STUDY.replace("k == 2", "1"), encoding="utf-8")
     assert main(["run", str(study), "--budget", "5000"]) == 1
     done = capfd.readouterr()
     assert "Too many evaluations failed one after the other" in done.err
@@ -78,7 +78,7 @@ def test_python_objectives(
 def test_a_second_process_is_told_who_runs_it_and_a_dead_one_does_not_hold_it(
     study: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'))
+    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'), encoding="utf-8")
     command = [sys.executable, "-m", "saltus", "run", str(study)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as first:
         record = study.with_suffix(".db")
@@ -90,7 +90,7 @@ def test_a_second_process_is_told_who_runs_it_and_a_dead_one_does_not_hold_it(
         sleeping = [t.id for t in Study.open(record).summary().unfinished if t.status == "running"]
         assert len(sleeping) == 2
         first.send_signal(signal.SIGKILL)
-    study.write_text(STUDY)
+    study.write_text(STUDY, encoding="utf-8")
     assert main(["run", str(study)]) == 0
     errors = capsys.readouterr().err
     assert "the last session died with 2 evaluations running" in errors
@@ -100,7 +100,7 @@ def test_a_second_process_is_told_who_runs_it_and_a_dead_one_does_not_hold_it(
 @pytest.mark.parametrize("stopped", [False, True])
 def test_terminate_ends_at_once_and_whole(study: Path, stopped: bool) -> None:
     """Also a run that was stopped, told to end meanwhile, and continued: any of its threads may get that."""
-    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'))
+    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'), encoding="utf-8")
     command = [sys.executable, "-m", "saltus", "run", str(study)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         wait_for_running(process, study)
@@ -140,7 +140,7 @@ def test_trouble_with_the_machine_is_no_trouble_with_points(
     program.write_text('#!/bin/sh\nrm -f "$0"\necho 3\n')
     program.chmod(0o755)
     text = STUDY[: STUDY.index("[objective]")] + '[objective]\ncommand = ["./simulate", "{x}"]\n'
-    study.write_text(text.replace("workers = 2", "workers = 1"))
+    study.write_text(text.replace("workers = 2", "workers = 1"), encoding="utf-8")
     assert main(["run", str(study)]) == 3
     assert "the program './simulate' is gone" in capsys.readouterr().err
     summary = Study.open(study.with_suffix(".db")).summary()
@@ -148,7 +148,7 @@ def test_trouble_with_the_machine_is_no_trouble_with_points(
 
 
 def test_a_record_that_is_removed_stops_the_run(study: Path) -> None:
-    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 0.2");'))
+    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 0.2");'), encoding="utf-8")
     command = [sys.executable, "-m", "saltus", "run", str(study), "--budget", "500"]
     record = study.with_suffix(".db")
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
@@ -160,7 +160,7 @@ def test_a_record_that_is_removed_stops_the_run(study: Path) -> None:
 
 
 def test_other_characters_and_closed_streams(study: Path) -> None:
-    study.write_text(STUDY.replace('"bad k"', '"\\303\\274\\377"'))
+    study.write_text(STUDY.replace('"bad k"', '"\\303\\274\\377"'), encoding="utf-8")
     command = [sys.executable, "-m", "saltus", "run", str(study)]
     done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
     assert done.returncode == 0
@@ -173,7 +173,7 @@ def test_other_characters_and_closed_streams(study: Path) -> None:
 def test_working_folders_of_a_killed_run_are_removed(study: Path, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'))
+    study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'), encoding="utf-8")
     command = [sys.executable, "-m", "saltus", "run", str(study)]
     environment = {**os.environ, "TMPDIR": str(scratch)}
     with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment) as process:
@@ -183,7 +183,7 @@ def test_working_folders_of_a_killed_run_are_removed(study: Path, tmp_path: Path
             time.sleep(0.05)
         process.kill()
     assert len(list(scratch.glob("*/trial-*"))) == 2
-    study.write_text(STUDY)
+    study.write_text(STUDY, encoding="utf-8")
     assert saltus("run", study, env=environment).returncode == 0
     assert list(scratch.iterdir()) == []
 
@@ -197,7 +197,10 @@ def test_workers_are_kept_busy_to_the_end_of_a_generation(study: Path) -> None:
 
 
 def test_the_batch_of_the_file_makes_the_search_and_workers_do_not(study: Path, tmp_path: Path) -> None:
-    study.write_text(study.read_text().replace("[study]", "[study]\npopulation = 8\nbatch = 2", 1))
+    study.write_text(
+        study.read_text(encoding="utf-8").replace("[study]", "[study]\npopulation = 8\nbatch = 2", 1),
+        encoding="utf-8",
+    )
     told = []
     for workers in (1, 3):
         record = tmp_path / f"{workers}.db"
@@ -220,10 +223,10 @@ main(["run", sys.argv[1]])
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found on Linux only")
 def test_commands_that_had_just_begun_are_ended(study: Path, tmp_path: Path) -> None:
-    slow = study.read_text().partition("[objective]")[0] + (
+    slow = study.read_text(encoding="utf-8").partition("[objective]")[0] + (
         "[objective]\ncommand = ['sh', '-c', 'echo $$ > {study_dir}/pid-{trial}; sleep 61 & wait']\n"
     )
-    study.write_text(slow)
+    study.write_text(slow, encoding="utf-8")
     script = tmp_path / "script.py"
     script.write_text(KILLED_AT_THE_START)
     assert subprocess.run([sys.executable, str(script), str(study)], capture_output=True).returncode == -9
@@ -232,7 +235,7 @@ def test_commands_that_had_just_begun_are_ended(study: Path, tmp_path: Path) -> 
         assert time.monotonic() < deadline
         time.sleep(0.02)
     assert all(Path(f"/proc/{pid}").exists() for pid in pids)
-    study.write_text(STUDY)
+    study.write_text(STUDY, encoding="utf-8")
     done = saltus("run", study, "--budget", "4")
     assert "ended what it had left running: trial" in done.stderr
     alive = [pid for pid in pids if Path(f"/proc/{pid}/cmdline").exists() and running(int(pid))]
@@ -241,14 +244,14 @@ def test_commands_that_had_just_begun_are_ended(study: Path, tmp_path: Path) -> 
 
 def running(pid: int) -> bool:
     """Whether a process is more than an entry that nobody has asked for."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
 
 
 def test_another_objective_and_the_best_points_again(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["run", str(study), "--budget", "12"])
     best = Study.open(study.with_suffix(".db")).best
     assert best is not None
-    study.write_text(STUDY.replace("(k - 4)^2", "(k - 4)^2 + 100"))
+    study.write_text(STUDY.replace("(k - 4)^2", "(k - 4)^2 + 100"), encoding="utf-8")
     capsys.readouterr()
     main(["run", str(study), "--budget", "12"])
     assert "note: the objective was command ['awk'" in capsys.readouterr().err

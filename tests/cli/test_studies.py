@@ -23,14 +23,15 @@ def test_what_has_changed_since(study: Path, capsys: pytest.CaptureFixture[str])
         ("k = {", "j = {", "'k' was Int(low=0, high=9, log=False, init=None, scale=None) and is not there"),
     ]:
         study.write_text(
-            STUDY.replace(old, new).replace("k={k}", "k={j}") if "j = {" in new else STUDY.replace(old, new)
+            STUDY.replace(old, new).replace("k={k}", "k={j}") if "j = {" in new else STUDY.replace(old, new),
+            encoding="utf-8",
         )
         capsys.readouterr()
         assert main(["run", str(study)]) == 2
         err = capsys.readouterr().err
         assert words in err
         assert "--db" in err
-    study.write_text(STUDY.replace("k - 4", "k - 5"))
+    study.write_text(STUDY.replace("k - 4", "k - 5"), encoding="utf-8")
     assert main(["run", str(study), "--budget", "6"]) == 0
     assert "note: the objective was command" in capsys.readouterr().err
 
@@ -48,14 +49,14 @@ def test_a_record_in_which_nothing_was_asked_is_made_anew(
 ) -> None:
     """For instance since the first run had failed."""
     text, _, _ = STUDY.partition("[objective]")
-    study.write_text(text + '[objective]\npython = "not_there:at_all"\n')
+    study.write_text(text + '[objective]\npython = "not_there:at_all"\n', encoding="utf-8")
     assert main(["run", str(study)]) == 2
     assert "there is no module" in capsys.readouterr().err
-    study.write_text(STUDY.replace("high = 9", "high = 8").replace("seed = 1", "seed = 2"))
+    study.write_text(STUDY.replace("high = 9", "high = 8").replace("seed = 1", "seed = 2"), encoding="utf-8")
     assert main(["run", str(study), "--budget", "3"]) == 0
     opened = Study.open(study.with_suffix(".db"))
     assert (opened.head.seed, opened.summary().evaluations) == (2, 3)
-    study.write_text(STUDY)
+    study.write_text(STUDY, encoding="utf-8")
     assert main(["run", str(study)]) == 2  # now there is something to lose
     assert not opened.remove_if_empty()
     assert opened.path.exists()

@@ -181,7 +181,7 @@ def test_nothing_is_left_in_the_background(tmp_path: Path) -> None:
 def is_gone(pid: int) -> bool:
     for _ in range(100):
         try:
-            with open(f"/proc/{pid}/stat") as stat:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
                 if stat.read().rpartition(")")[2].split()[0] == "Z":
                     return True
         except OSError:

@@ -120,7 +120,7 @@ def holding(file: Any) -> list[Any]:
 
 @pytest.mark.parametrize("which", range(8))
 def test_what_cannot_be_sent_is_named(which: int, tmp_path: Path) -> None:
-    with open(tmp_path / "log", "w") as file:
+    with open(tmp_path / "log", "w", encoding="utf-8") as file:
         objective, what = holding(file)[which]
         expected = re.escape(
             f"cannot be sent to worker processes: it uses {what}, which cannot leave the process that made it"

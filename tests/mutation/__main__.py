@@ -156,7 +156,7 @@ def places(tests: Sequence[str]) -> dict[str, Path]:
 
 def read_reach(path: Path) -> Reach:
     """What was measured."""
-    lines, seconds = json.loads(path.read_text())
+    lines, seconds = json.loads(path.read_text(encoding="utf-8"))
     return Reach({file: {int(n): tests for n, tests in of.items()} for file, of in lines.items()}, seconds)
 
 
@@ -182,7 +182,7 @@ def again(fate: Fate, asked: str) -> bool:
 
 def read(results: Path) -> dict[str, Fate]:
     """The fates so far, by the mutant's id."""
-    rows = map(json.loads, results.read_text().splitlines()) if results.exists() else []
+    rows = map(json.loads, results.read_text(encoding="utf-8").splitlines()) if results.exists() else []
     return {row["id"]: Fate(row["fate"], row["tests"], row.get("limit", 0.0)) for row in rows}
 
 

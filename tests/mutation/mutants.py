@@ -84,7 +84,7 @@ def _unchecked(code: str) -> str:
 
 def mutants_of(path: Path) -> list[Mutant]:
     """All mutants of a file that compile."""
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
     finder = Finder()
     wrapper.visit(finder)

@@ -308,7 +308,7 @@ class Foreman:
     def wait(self) -> None:
         pid, status = os.wait()
         mutant, back, began, own = self.running.pop(pid)
-        with open(back, closefd=True) as file:
+        with open(back, encoding="utf-8", closefd=True) as file:
             killer = file.read()
         with suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)  # what a test has left behind

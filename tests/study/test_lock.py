@@ -104,7 +104,7 @@ def test_who_looks_does_not_keep_others_from_running(tmp_path: Path) -> None:
     study = made(tmp_path)
     path = study.path.with_name("study.db.lock")
     path.touch()
-    with open(path) as file, open(path) as other:
+    with open(path, encoding="utf-8") as file, open(path, encoding="utf-8") as other:
         fcntl.flock(file, fcntl.LOCK_SH)
         assert not study.summary().running
         fcntl.flock(other, fcntl.LOCK_SH)

@@ -100,7 +100,8 @@ def start(study: Path, before: Callable[[], None] = lambda: None) -> int:
         with open(study.parent / "output", "ab") as output:
             os.dup2(output.fileno(), 1)
             os.dup2(output.fileno(), 2)
-        sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         before()
         code = saltus(["run", str(study)])
         sys.stderr.flush()

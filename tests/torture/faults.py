@@ -119,7 +119,7 @@ def _is_over(process: int) -> bool:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text()
+        return file.read_text(encoding="utf-8")
     except OSError:
         return ""
 

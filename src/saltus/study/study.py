@@ -20,6 +20,7 @@ from typing import Unpack
 import numpy as np
 
 from .._checks import check_attempts, check_callable, check_seed, wants_maximum, worker_count
+from .._minimize import check_bears_late_results, default_budget, stopping
 from .._typing import Params, PerVariable
 from .._version import __version__
 from ..execution.choose import evaluating

@@ -1,0 +1,69 @@
+"""The version is the same wherever it stands, and what a release is made of can be read by what reads it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import saltus
+
+ROOT = Path(__file__).parent.parent
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+TARGETS = {"docs"} | set(  # the site's target may be landed later
+    re.findall(
+        r"^([a-z-]+):",
+        "".join((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "release/release.mk")),
+        re.MULTILINE,
+    )
+)
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    newest = re.search(r"^## (\S+) \((.+)\)", text_of("CHANGELOG.md"), re.MULTILINE)
+    assert newest is not None
+    citation = yaml.safe_load(text_of("CITATION.cff"))
+    assert newest.group(1) == citation["version"] == saltus.__version__
+    assert newest.group(2) == str(citation["date-released"])
+    assert yaml.safe_load(text_of("release/recipe.yaml"))["context"]["version"] == saltus.__version__
+
+
+def test_the_recipe_and_the_lowest_versions_are_those_of_the_project() -> None:
+    project = tomllib.loads(text_of("pyproject.toml"))["project"]
+    recipe = yaml.safe_load(text_of("release/recipe.yaml"))
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["progress"], "shtab>=1.7"]
+    assert sorted(recipe["requirements"]["run"][1:]) == sorted(word.replace(">=", " >=") for word in wanted)
+    lowest = dict(re.findall(r"^([\w-]+)==(\S+)$", text_of("release/lowest.txt"), re.MULTILINE))
+    said = dict(re.findall(r'"([\w-]+)>=([\d.]+)"', text_of("pyproject.toml")))
+    for name, version in lowest.items():
+        assert f"{version}.".startswith(f"{said[name]}."), name
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_workflows_do_nothing_that_make_cannot_do(path: Path) -> None:
+    jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+    commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    for command in commands:
+        if command.startswith("make "):
+            targets = [word for word in command.split()[1:] if re.fullmatch(r"[a-z-]+", word)]
+            assert targets
+            assert set(targets) <= TARGETS, command
+        else:  # what is needed for it, and a comparison of the tag with the version
+            assert command.startswith(("sudo apt-get ", "command -v make ", "test ")), command
+
+
+def test_the_container_copies_what_there_is_and_does_not_run_as_root() -> None:
+    lines = text_of("release/Containerfile").splitlines()
+    for line in lines:
+        if line.startswith("COPY ") and "--from" not in line:
+            for name in line.split()[1:-1]:
+                assert (ROOT / name).exists(), name
+    assert "USER saltus" in lines
