@@ -8,7 +8,7 @@ LOWEST := .venv-lowest/$(SCRIPTS)/python
 # the tests that need neither peers nor clusters; the first rooms need nothing of the operating system either
 PURE_ROOMS := tests/space tests/model tests/strategy tests/search tests/optimizer
 CORE_ROOMS := $(PURE_ROOMS) tests/report tests/study tests/cli tests/optuna/test_sampler.py tests/sklearn
-CORE_TESTS := -m pytest -q -p no:doctest -n auto --dist worksteal
+CORE_TESTS := -m pytest -q -n auto --dist worksteal
 SHIPPED := cli,plot,optuna,sklearn,dask
 CORE_NEEDS := '.[cli,plot,optuna,sklearn]' pytest pytest-xdist hypothesis
 

@@ -34,7 +34,7 @@ def test_it_runs_and_goes_on(
 ) -> None:
     file = tmp_path / "runs.csv"
     words = ["run", "--functions", "1", "2", "--parts", "warping"]
-    for name, number in (("dims", 5), ("instances", 1), ("budget", 10), ("jobs", 1)):
+    for name, number in (("dims", 5), ("instances", 1), ("budget", 4), ("jobs", 1)):
         words += [f"--{name}", str(number)]
     monkeypatch.setattr("sys.argv", ["ablation_model", *words, "--file", str(file)])
     ablation_model.main()

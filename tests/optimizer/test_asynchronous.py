@@ -40,7 +40,7 @@ def key(value: float, violation: float, id: int) -> tuple[float, float, int]:
 def test_one_worker_is_the_synchronous_search(strategy: str, space: str) -> None:
     one = Optimizer(SPACES[space], strategy=strategy, seed=3)
     other = asynchronous(SPACES[space], strategy=strategy, seed=3)
-    for _ in range(40 if strategy == "saltus" else 120):
+    for _ in range(24 if strategy == "saltus" else 60):
         (a,), (b,) = one.ask(1), other.ask()
         assert a == b
         for optimizer, candidate in ((one, a), (other, b)):

@@ -39,7 +39,7 @@ def test_known_points_are_asked_first_in_their_order_and_once(strategy: str, asy
         optimizer.enqueue(BAD, {"k": 5})
         optimizer.enqueue(GOOD)
         seen: list[Any] = []
-        while len(seen) < 40:
+        while len(seen) < 24:
             if restored:
                 optimizer = again(optimizer)
             candidates = optimizer.ask(2)

@@ -76,7 +76,7 @@ def played(optimizer: Optimizer, allowed: Any, budget: int, restoring: bool = Fa
 def test_every_strategy(name: str, strategy: str) -> None:
     space, allowed = SPACES[name]
     optimizer = Optimizer(space, strategy=strategy, seed=1, auto_restart=True)
-    played(optimizer, allowed, 60 if strategy == "saltus" else 400)
+    played(optimizer, allowed, 40 if strategy == "saltus" else 200)
     assert optimizer.best is not None
     assert optimizer.best.violation == 0
 
@@ -86,14 +86,14 @@ def test_every_strategy(name: str, strategy: str) -> None:
 def test_without_waiting(name: str, strategy: str) -> None:
     space, allowed = SPACES[name]
     optimizer = Optimizer(space, strategy=strategy, seed=1, asynchronous=True, auto_restart=True)
-    played(optimizer, allowed, 60 if strategy == "saltus" else 300)
+    played(optimizer, allowed, 36 if strategy == "saltus" else 150)
 
 
 @pytest.mark.parametrize("how", [{"noisy": True}, {"batch": 4}, {"noisy": True, "asynchronous": True}])
 @pytest.mark.parametrize("name", ["ordered", "ball"])
 def test_noisy_and_in_batches(name: str, how: dict[str, Any]) -> None:
     space, allowed = SPACES[name]
-    played(Optimizer(space, seed=1, **how), allowed, 80)
+    played(Optimizer(space, seed=1, **how), allowed, 48)
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])
@@ -107,7 +107,7 @@ def test_saved_and_restored(name: str, strategy: str, asynchronous: bool) -> Non
         "asynchronous": asynchronous,
         "auto_restart": True,
     }
-    budget = 40 if strategy == "saltus" else 120
+    budget = 24 if strategy == "saltus" else 60
     straight = played(Optimizer(space, **how), allowed, budget)
     halting = played(Optimizer(space, **how), allowed, budget, restoring=True)
     assert straight.memory.x.tolist() == halting.memory.x.tolist()

@@ -19,7 +19,8 @@ OURS = ("saltus-80", "saltus-50", "test_record", "test_ranges", "finds_nothing_a
 
 
 @pytest.mark.parametrize(
-    "tests", ["test_conformance.py", pytest.param("test_sampler.py", marks=pytest.mark.machines)]
+    "tests",
+    [pytest.param(name, marks=pytest.mark.machines) for name in ("test_conformance.py", "test_sampler.py")],
 )
 @pytest.mark.skipif(not OLDEST.is_dir(), reason=f"no Optuna in {OLDEST}: make setup installs it there")
 def test_the_oldest_optuna(tests: str) -> None:

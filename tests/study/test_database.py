@@ -51,7 +51,7 @@ def everything(path: Path) -> Any:
     return rows, json.dumps(Optimizer.restore(state, study.space).state()), study.space, study.head
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.data())
 def test_damage_is_noticed_or_harmless(finished: Path, tmp_path: Path, data: st.DataObject) -> None:
     """Never a traceback, never a silent wrong value: a damaged file gives an error, or what it held."""
@@ -334,6 +334,16 @@ def test_dear_outcomes_are_forced_to_the_disk(tmp_path: Path) -> None:
     assert modes == ["FULL", "FULL", "NORMAL"]  # the cheap one, right after the others, may wait
 
 
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a study that has evaluated and waits for a value; to be copied."""
+    folder = tmp_path_factory.mktemp("waiting")
+    study = made(folder)
+    study.optimize(bowl, budget=12)
+    study.ask()
+    return folder
+
+
 def forge(path: Path, table: str, column: str, value: Any) -> None:
     """Write a value into the last row of a table, with the right checksum."""
     db = sqlite3.connect(path)
@@ -364,11 +374,12 @@ def forge(path: Path, table: str, column: str, value: Any) -> None:
         *(("generations", name, '["x"]') for name in ("mean", "sd", "first", "restarts")),
     ],
 )
-def test_forged_rows_are_errors_of_the_record(tmp_path: Path, table: str, column: str, value: Any) -> None:
+def test_forged_rows_are_errors_of_the_record(
+    waiting: Path, tmp_path: Path, table: str, column: str, value: Any
+) -> None:
     """Also if their checksums are right."""
-    study = made(tmp_path)
-    study.optimize(bowl, budget=12)
-    study.ask()
+    shutil.copytree(waiting, tmp_path / "copy")
+    study = Study.open(tmp_path / "copy" / "study.db")
     forge(study.path, table, column, value)
     for look in (study.summary, lambda: list(study.snapshots()), lambda: study.optimize(bowl, budget=30)):
         with suppress(RecordError):
