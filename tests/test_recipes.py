@@ -83,7 +83,9 @@ def test_there_is_a_recipe_for_each_kind_of_extension() -> None:
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_holds(name: str, tmp_path: Path) -> None:
     source = tmp_path / "src"
-    shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("*.egg-info"))  # with what is compiled
+    shutil.copytree(
+        ROOT / "src", source, ignore=shutil.ignore_patterns("*.egg-info")
+    )  # with what is compiled
     script = follow(RECIPES[name], tmp_path)
     assert "assert " in script
     (tmp_path / "recipe.py").write_text(f"import sys\nsys.path.insert(0, {str(source)!r})\n{script}")
