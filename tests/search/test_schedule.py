@@ -21,7 +21,7 @@ from saltus.search.newton import Newton
 from saltus.search.phase import Phase
 from saltus.search.polish import Polish
 from saltus.search.proposal import Evaluated, Proposals, Results
-from saltus.search.schedule import PHASES, Descent
+from saltus.search.schedule import PHASES, WIDEST_SHARE, Descent, deviations, within_range
 from saltus.search.settings import Settings
 from saltus.space.encoding import Encoding
 
@@ -402,3 +402,58 @@ def test_the_goal_and_all_else_of_a_descent_come_back_from_its_state() -> None:
         np.testing.assert_array_equal(again.covariance, np.eye(1))
         assert isinstance(again.smooth, Newton)
         assert again.smooth.domain is domain
+
+
+def test_after_a_run_that_is_wider_than_a_range_newton_steps_still_find_the_bottom() -> None:
+    """As when late results have widened a Gaussian: mirrored at the bounds, a parabola is none."""
+    encoding = Encoding(Space([Float(-5, 5), Float(-5, 5), Int(-10, 10)]))
+    domain = domain_of(encoding.space, encoding=encoding)
+    sd = np.array([1.4, 0.01]) * domain.span[:2]
+    wide = np.array([[1.0, 0.5], [0.5, 1.0]]) * np.outer(sd, sd)
+
+    def value(points: Proposals) -> FloatArray:
+        x = encoding.numbers(*points)
+        return np.asarray((x[:, 0] - 1.3) ** 2 + 1e4 * (x[:, 1] - 1.3) ** 2)
+
+    def lowest(covariance: FloatArray) -> float:
+        start = domain.with_values(Proposals(*encoding.located(np.array([1.4, 1.301, 0.0]))))
+        batch = Proposals(start.x[None], start.plateaus[None])
+        newton = Newton(domain, Results(batch, value(batch), None).point(0), covariance)
+        for _ in range(2):  # coarse, then deep
+            while not newton.done:
+                points = newton.propose()
+                newton.observe(Results(points, value(points), None))
+            if not newton.failed:
+                newton.deepen(None)
+        return newton.best.value
+
+    assert lowest(wide) > 1e-3
+    assert lowest(within_range(domain, wide)) < 1e-9
+
+
+def test_a_covariance_is_narrowed_where_it_is_wider_than_a_range_and_nowhere_else() -> None:
+    domain = domain_of(Space([Float(-5, 5), Float(), Float(-5, 5), Int(0, 9)]))
+    sd = np.array([2.0, 5.0, 0.01]) * domain.span[:3]
+    correlations = np.array([[1.0, 0.5, 0.2], [0.5, 1.0, 0.1], [0.2, 0.1, 1.0]])
+    covariance = correlations * np.outer(sd, sd)
+    narrow = within_range(domain, covariance)
+    expected = np.array([WIDEST_SHARE * domain.span[0], sd[1], sd[2]])  # the second one has no bounds
+    np.testing.assert_allclose(deviations(narrow), expected)
+    np.testing.assert_allclose(narrow / np.outer(expected, expected), correlations)
+    rows = np.array([sd, [0.5, 0.1, 0.2]])  # as of many variables: scales and a direction
+    of_many = within_range(domain, rows)
+    np.testing.assert_allclose(of_many[1], rows[1])
+    assert deviations(of_many)[0] == pytest.approx(WIDEST_SHARE * domain.span[0])
+    assert within_range(domain, narrow) is narrow or np.allclose(within_range(domain, narrow), narrow)
+
+
+def test_a_descent_goes_on_from_a_mixed_run_no_wider_than_the_ranges() -> None:
+    station = Station()
+    run = station.descent.phase
+    assert isinstance(run, MixedRun)
+    run.gaussian.state = run.gaussian.state._replace(sigma=100.0, sd=run.gaussian.state.sd * 100)  # type: ignore[misc]
+    run.best, run.done = station.point, True
+    station.descent.advance(np.random.default_rng(1))
+    assert station.descent.covariance is not None
+    widest = WIDEST_SHARE * station.domain.span[: station.domain.n_continuous]
+    assert (deviations(station.descent.covariance) <= widest * (1 + 1e-9)).all()

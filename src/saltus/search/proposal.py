@@ -5,6 +5,7 @@ Points are in the coordinates of a strategy: continuous ones first, then integer
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
@@ -166,6 +167,7 @@ class Domain:
     n_categories: int = 0
     known: Known | None = field(default=None, compare=False, repr=False)  # constraints
     conditional: Encoding | None = field(default=None, compare=False, repr=False)  # if there are conditions
+    bounded: Mask | None = field(default=None, compare=False, repr=False)  # None: all coordinates are
 
     @classmethod
     def of(cls, encoding: Encoding, settings: Settings, memory: Memory | None = None) -> Self:
@@ -180,7 +182,8 @@ class Domain:
         shape = encoding.N, encoding.n_continuous, encoding.lattice, *encoding.ends
         known = Known(encoding) if encoding.space.where.given else None
         conditional = None if encoding.space.activity is None else encoding
-        return cls(*shape, settings, memory, surrogate, encoding.n_categories, known, conditional)
+        others = encoding.n_categories, known, conditional, encoding.bounded
+        return cls(*shape, settings, memory, surrogate, *others)
 
     @property
     def n_ordered(self) -> int:
@@ -223,6 +226,11 @@ class Domain:
     def span(self) -> FloatArray:
         """Length of each range."""
         return self.high - self.low
+
+    def widest(self, share: float) -> FloatArray:
+        """This share of the range of each continuous coordinate; infinity for one that has no range."""
+        n = self.n_continuous
+        return np.where(True if self.bounded is None else self.bounded[:n], share * self.span[:n], math.inf)
 
     def inside(self, continuous: FloatArray) -> FloatArray:
         """The nearest points within the bounds: so a Gaussian can lie on a face, and move along it.

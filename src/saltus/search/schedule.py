@@ -58,6 +58,7 @@ PHASES: dict[str, type[Phase]] = {
 
 
 COARSE_SHARE = 0.1  # first standard deviation after a model run at the beginning, relative to the range
+WIDEST_SHARE = 0.3  # the largest one after a mixed run, likewise
 
 
 def usual_covariance(domain: Domain) -> FloatArray:
@@ -72,6 +73,21 @@ def deviations(covariance: FloatArray) -> FloatArray:
         return np.sqrt(covariance.diagonal())
     scales, v = covariance
     return np.asarray(scales * np.sqrt(1.0 + v * v))
+
+
+def within_range(domain: Domain, covariance: FloatArray) -> FloatArray:
+    """The covariance with which a mixed run has ended, in either form, no wider than the ranges.
+
+    While integers decide, a Gaussian may become wider than the range of a variable that hardly matters.
+    Points beyond a bound are mirrored: differences across it say nothing of the valley, so Newton steps fail
+    in the smoothest one, and a polish has to shrink first.
+    """
+    factors = np.minimum(1.0, domain.widest(WIDEST_SHARE) / deviations(covariance))
+    if (factors == 1.0).all():
+        return covariance
+    if covariance.shape[0] == covariance.shape[1]:
+        return np.asarray(covariance * np.outer(factors, factors))
+    return np.stack((covariance[0] * factors, covariance[1]))
 
 
 # a search in the continuous variables alone
@@ -152,7 +168,8 @@ class Descent:
                 if run.diverged or run.hopeless():
                     return None
                 if self.domain.n_continuous:
-                    self.covariance, self.pace = run.conditional(), run.pace
+                    self.covariance = within_range(self.domain, run.conditional())
+                    self.pace = run.pace
                 return self._around(point) or self._settled(point, rng)
             case Valley():
                 return None

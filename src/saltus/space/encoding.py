@@ -72,7 +72,7 @@ class Encoding:
 
         middle, self._scale, low, high = np.array([axes[i][:4] for i in self._order]).T
         grids, scaled = [axes[i].grid for i in self._discrete], [axes[i].scaled for i in self._discrete]
-        bounded = np.isfinite(low) & np.isfinite(high)
+        self.bounded = bounded = np.isfinite(low) & np.isfinite(high)  # which coordinates have two ends
         n = self.n_continuous
         points = np.array([middle, np.where(bounded, low, 0.0), np.where(bounded, high, 1.0)])
         self._fold = Fold(low[:n], high[:n], self._scale[:n])
