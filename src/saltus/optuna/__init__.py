@@ -23,10 +23,14 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from .._checks import did_you_mean, whole_number
+from .._checks import whole_number
 from ..optimizer import Optimizer
 from ..order import Failure, Outcome, sign
 from ..search.settings import DEFAULT_STRATEGY, WITHOUT_MODEL, Settings
+from ..space import Space
+from ..space.where import Rule
+from .branches import Branches, Conditions, Evidence
+from .given import given
 from .replay import KEY, Ended, Replay, TrialRecord
 from .translation import Translation
 
@@ -35,6 +39,7 @@ __all__ = ["SaltusSampler"]
 _CONSTRAINTS = "constraints"  # Optuna's name for them, alone or before a colon and the name of one
 # strategies in the names of searches: in older studies `saltus` is the one without a model
 _RECORDED_AS = {DEFAULT_STRATEGY: "saltus with a model", WITHOUT_MODEL: "saltus"}
+ATTEMPTS = 1000  # at values that known constraints allow
 _log = optuna.logging.get_logger("optuna.samplers.saltus")
 
 
@@ -63,7 +68,8 @@ class SaltusSampler(BaseSampler):
         seed: int | None = None,
         n_startup_trials: int = 0,
         x0: Mapping[str, Any] | None = None,
-        search_space: Mapping[str, BaseDistribution] | None = None,
+        search_space: Mapping[str, BaseDistribution] | Space | None = None,
+        where: Rule | Sequence[Rule] | None = None,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
         warn: bool = True,
         noisy: bool | None = None,
@@ -77,7 +83,11 @@ class SaltusSampler(BaseSampler):
             n_startup_trials: so many trials are drawn at random before the search begins.
             x0: where to start, by parameter; the others start in the middle of their ranges.
             search_space: the distributions by parameter, if they are known: then the first trial is a part of
-                the search, and no parameter is left to chance.
+                the search, and no parameter is left to chance. A `saltus.Space` may say besides when a
+                parameter is asked for (`when=`), and where to start (`init=`).
+            where: known constraints, as of a `Space` (docs/where.md): text such as "2*a + b <= 10", functions
+                that get the parameters as a dict and say whether they are allowed, or a list of both. The
+                objective never sees parameters that break one.
             constraints_func: as for Optuna's samplers: from a trial to numbers, of which those above 0 are
                 violated. What `trial.set_constraint` says counts as well.
             warn: log, once for each parameter, if something is not as one may think.
@@ -87,22 +97,9 @@ class SaltusSampler(BaseSampler):
         Settings.checked(1, strategy, population, noisy=noisy)  # a clear error now, not at the first trial
         for name, number in (("seed", seed or 0), ("n_startup_trials", n_startup_trials)):
             whole_number(f"{name} must be a whole number, at least 0", number, 0)
-        for name, distribution in (search_space or {}).items():
-            if not isinstance(distribution, BaseDistribution):
-                raise ValueError(
-                    f"search_space of {name!r} must be a distribution of Optuna, such as "
-                    f"FloatDistribution(0, 1), got {distribution!r}"
-                )
-        if search_space is not None and all(range.single() for range in search_space.values()):
-            raise ValueError("search_space must name at least one parameter with more than one value")
-        for name in x0 or {}:
-            if search_space is not None and name not in search_space:
-                hint = did_you_mean(name, list(search_space))
-                raise ValueError(f"x0 names {name!r}, which is not in search_space{hint}")
+        self._given = given(search_space, x0, where)
         self._settings: dict[str, Any] = {"strategy": strategy, "population": population, "noisy": noisy}
         self._n_startup_trials = n_startup_trials
-        self._x0 = dict(x0 or {})
-        self._search_space = None if search_space is None else dict(search_space)
         self._constraints_func = constraints_func
         self._warn = warn
         self._warned: set[str] = set()
@@ -122,20 +119,55 @@ class SaltusSampler(BaseSampler):
     def reseed_rng(self) -> None:
         """For another process or thread: nothing to do, since what is drawn depends on the trial's number."""
 
-    def _drawn(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Any:
+    def _drawn(
+        self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution, attempt: int = 0
+    ) -> Any:
         """A parameter at random: another one in each trial, the same one in whatever process."""
-        words = f"{self._first_seed}\n{trial.number}\n{name}".encode()
+        again = f"\n{attempt}" if attempt else ""
+        words = f"{self._first_seed}\n{trial.number}\n{name}{again}".encode()
         seed = int.from_bytes(blake2b(words, digest_size=4).digest(), "little")
         return RandomSampler(seed=seed).sample_independent(study, trial, name, distribution)
 
+    def _drawn_all(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """All parameters at random, so that they are allowed."""
+        known = self._known(study, trial).part(search_space)
+        for attempt in range(ATTEMPTS):
+            drawn = {
+                name: self._drawn(study, trial, name, range, attempt) for name, range in search_space.items()
+            }
+            active = {name: value for name, value in drawn.items() if known.active(name, drawn)}
+            if self._given.allows(search_space, active):
+                return active
+        raise ValueError(
+            f"where: none of {ATTEMPTS} points at random is allowed; begin with n_startup_trials=0"
+        )
+
+    def _drawn_beside(
+        self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution, first: Any
+    ) -> Any:
+        """A parameter that is allowed beside what the trial has: this value, or one at random."""
+        if not self._given.rules or self._given.branches is not None:
+            return first
+        known = trial.distributions | {name: distribution}
+        for attempt in range(ATTEMPTS):
+            value = first if not attempt else self._drawn(study, trial, name, distribution, attempt)
+            if self._given.allows(known, trial.params | {name: value}):
+                return value
+        raise optuna.TrialPruned(f"where: no value of {name!r} is allowed beside {trial.params}")
+
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """The given space, or the parameters that every trial so far has had with the same distribution."""
-        space = self._search_space
-        if space is None:
-            with self._lock:
-                view = self._view(study)
-                space = view.common(view.trials_at(study, trial))
-        return {name: distribution for name, distribution in space.items() if not distribution.single()}
+        """The given space, or the parameters of all trials so far, with those of the branches they show."""
+        with self._lock:
+            known = self._known(study, trial)
+        return {name: range for name, range in known.distributions.items() if not range.single()}
+
+    def _known(self, study: Study, trial: FrozenTrial) -> Branches:
+        if self._given.branches is not None:
+            return self._given.branches
+        view = self._view(study)
+        return view.observed(view.trials_at(study, trial))
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -145,11 +177,11 @@ class SaltusSampler(BaseSampler):
         if not search_space:
             return {}
         if trial.number < self._n_startup_trials:
-            return {name: self._drawn(study, trial, name, range) for name, range in search_space.items()}
+            return self._drawn_all(study, trial, search_space)
         with self._lock:
             view = self._view(study)
             trials = view.trials_at(study, trial)
-            view.choose(search_space, study.direction)
+            view.choose(self._known(study, trial).part(search_space), search_space, study.direction)
             view.read(trials)
             fixed = trial.system_attrs.get("fixed_params")
             if fixed:  # somebody has chosen this point; what is left of it is where the search is
@@ -167,21 +199,25 @@ class SaltusSampler(BaseSampler):
     ) -> Any:
         """A parameter that the search does not know: its start in the first trial, and then at random."""
         self._raise_error_if_multi_objective(study)
-        given = (self._search_space or {}).get(param_name, param_distribution)
-        if given != param_distribution:
+        known = self._given.branches
+        said = (known.distributions if known else {}).get(param_name, param_distribution)
+        if said != param_distribution:
             raise ValueError(
-                f"{param_name!r} is {given} in search_space, but the objective asks for {param_distribution}"
+                f"{param_name!r} is {said} in search_space, but the objective asks for {param_distribution}"
             )
         if trial.number == 0 and self._n_startup_trials == 0:
-            return self._start(study, trial, param_name, param_distribution)
-        if trial.number >= self._n_startup_trials and (self._search_space or self._view(study).any_ended):
+            start = self._start(study, trial, param_name, param_distribution)
+            return self._drawn_beside(study, trial, param_name, param_distribution, start)
+        left = known is not None or self._view(study).leaves(param_name)
+        if trial.number >= self._n_startup_trials and left:
             self._warn_once(
                 param_name,
                 f"Trial {trial.number}: parameter {param_name!r} is drawn at random and not searched: not "
-                "every trial that has ended has it with this distribution. Parameters that all trials have "
-                "are searched from the first trial on if SaltusSampler(search_space=...) names them.",
+                "every trial that has ended has it with this distribution, and no other parameter tells "
+                "which ones have. It is searched if SaltusSampler(search_space=...) names it.",
             )
-        return self._drawn(study, trial, param_name, param_distribution)
+        drawn = self._drawn(study, trial, param_name, param_distribution)
+        return self._drawn_beside(study, trial, param_name, param_distribution, drawn)
 
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
@@ -208,15 +244,18 @@ class SaltusSampler(BaseSampler):
         return self._views[key]
 
     def _made(
-        self, distributions: Mapping[str, BaseDistribution], direction: StudyDirection
+        self, distributions: Mapping[str, BaseDistribution], conditions: Conditions, direction: StudyDirection
     ) -> tuple[Translation, Replay]:
-        translation = Translation(distributions)
-        start = translation.starts(self._x0)
+        rules = self._given.rules_of(distributions)
+        translation = Translation(distributions, conditions, rules)
+        start = translation.starts(self._given.starts)
         ranges = [f"{name}={distribution_to_json(distributions[name])}" for name in translation.columns]
         strategy, population, noisy = self._settings.values()
         words = [_RECORDED_AS.get(strategy, strategy), str(population), direction.name, *ranges, str(start)]
         words += [] if noisy is None else [f"noisy {noisy}"]
         words += [f"category {name}" for name in translation.categories]  # in older studies, an integer
+        words += [f"when {name} {dict(conditions[name])}" for name in sorted(conditions)]
+        words += [f"where {rule}" for rule in translation.space.where.plain()]
         name = blake2b("\n".join(words).encode(), digest_size=6).hexdigest()
 
         def make(seed: int) -> Optimizer:
@@ -227,9 +266,9 @@ class SaltusSampler(BaseSampler):
 
     def _start(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Any:
         translation = Translation({name: distribution})
-        translation.starts(self._x0)  # or an error
-        if name in self._x0:
-            return self._x0[name]
+        translation.starts(self._given.starts)  # or an error
+        if name in self._given.starts:
+            return self._given.starts[name]
         if translation.categories:  # without an order there is no middle
             return self._drawn(study, trial, name, distribution)
         return translation.middle()[name]
@@ -248,16 +287,15 @@ class _View:
     ) -> None:
         self._make, self._warn_once = make, warn_once
         self._trials: tuple[int, list[FrozenTrial]] = (-1, [])  # as they were for which trial
-        self._common: dict[str, BaseDistribution] | None = None
+        self._evidence = Evidence()  # of which parameters there are
         self._ended = _News()
-        self._distributions: dict[str, BaseDistribution] | None = None
+        self._chosen: Branches | None = None
         self.translation: Translation
         self.replay: Replay
 
-    @property
-    def any_ended(self) -> bool:
-        """Whether a trial has ended, so that parameters are known that all have."""
-        return self._common is not None
+    def leaves(self, name: str) -> bool:
+        """Whether trials that have ended had a parameter, and it is not searched all the same."""
+        return name in self._evidence and name not in self._evidence.branches().distributions
 
     def trials_at(self, study: Study, trial: FrozenTrial) -> list[FrozenTrial]:
         """All trials, read once for each: the space and the candidate are asked for one after the other."""
@@ -265,21 +303,23 @@ class _View:
             self._trials = (trial.number, study.get_trials(deepcopy=False))
         return self._trials[1]
 
-    def common(self, trials: list[FrozenTrial]) -> dict[str, BaseDistribution]:
-        """The parameters that every complete trial has had with the same distribution."""
+    def observed(self, trials: list[FrozenTrial]) -> Branches:
+        """The parameters of trials with a value, and when they are asked for."""
         for trial in self._ended.among(trials):
-            if trial.state in (TrialState.COMPLETE, TrialState.PRUNED):
-                had = trial.distributions
-                known = had if self._common is None else self._common
-                self._common = {name: range for name, range in known.items() if had.get(name) == range}
-        return self._common or {}
+            pruned = trial.state == TrialState.PRUNED and trial.last_step is not None
+            if trial.state == TrialState.COMPLETE or pruned:  # one that gave up early shows nothing
+                self._evidence.add(trial)
+        return self._evidence.branches()
 
-    def choose(self, distributions: dict[str, BaseDistribution], direction: StudyDirection) -> None:
-        """Search in this space; with another one all trials are read anew."""
-        if distributions == self._distributions:
+    def choose(
+        self, branches: Branches, search_space: dict[str, BaseDistribution], direction: StudyDirection
+    ) -> None:
+        """Search in this space, with the conditions of these branches; in another one all is read anew."""
+        chosen = Branches(search_space, branches.conditions)
+        if chosen == self._chosen:
             return
-        self.translation, self.replay = self._make(distributions, direction)
-        self._distributions = distributions
+        self.translation, self.replay = self._make(*chosen, direction)
+        self._chosen = chosen
         self._sign = sign(direction == StudyDirection.MAXIMIZE)
         self._news = _News()
 
