@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Any
 
+import numpy as np
 import optuna
 import pytest
 from optuna.distributions import (
@@ -153,7 +154,8 @@ def test_who_comes_back_goes_on_where_it_was_in_all_branches(strategy: str, spac
 
 def test_branches_are_searched_and_not_drawn_at_random() -> None:
     study = made(60)
-    (view,) = study.sampler._views.values()  # type: ignore[attr-defined]
+    sampler: Any = study.sampler
+    (view,) = sampler._views.values()
     assert view._evidence.branches().conditions.keys() >= {"depth", "layers", "w0"}
     assert study.best_value < 0.05
     late = [each for each in study.trials[-20:] if "saltus" in each.system_attrs]
@@ -230,8 +232,6 @@ def test_conditions_are_translated_with_the_values() -> None:
     assert activity is not None
     names = list(translation.columns)
     numbers = translation.space.numbers({"n": 2, "size": 0, "a": 0.5, "b": 0.5})
-    import numpy as np
-
     assert dict(zip(names, activity.active(np.array([numbers]))[0].tolist(), strict=True)) == {
         "a": True,
         "b": True,

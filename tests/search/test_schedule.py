@@ -451,7 +451,8 @@ def test_a_descent_goes_on_from_a_mixed_run_no_wider_than_the_ranges() -> None:
     station = Station()
     run = station.descent.phase
     assert isinstance(run, MixedRun)
-    run.gaussian.state = run.gaussian.state._replace(sigma=100.0, sd=run.gaussian.state.sd * 100)  # type: ignore[misc]
+    gaussian: Any = run.gaussian
+    gaussian.state = gaussian.state._replace(sigma=100.0, sd=gaussian.state.sd * 100)
     run.best, run.done = station.point, True
     station.descent.advance(np.random.default_rng(1))
     assert station.descent.covariance is not None

@@ -99,7 +99,7 @@ def given(
 
 def _listed(where: Rule | Sequence[Rule]) -> tuple[Rule, ...]:
     """One rule or several, each text or a function."""
-    rules = (where,) if isinstance(where, str) or callable(where) else tuple(where)
+    rules = (where,) if isinstance(where, str) or not isinstance(where, Sequence) else tuple(where)
     for rule in rules:
         if not (isinstance(rule, str) or callable(rule)):
             raise TypeError(
