@@ -20,7 +20,7 @@ export OMP_NUM_THREADS := 1
 environment = $(if $(UV),uv venv --quiet --allow-existing --python $(PYTHON) $(1),$(PYTHON) -m venv $(1))
 install = $(if $(UV),uv pip install --quiet --python $(1)/$(SCRIPTS)/python,$(1)/$(SCRIPTS)/python -m pip install --quiet --no-compile --disable-pip-version-check) $(2)
 
-.PHONY: help setup demo test lint test-slow test-machines torture fuzz mutants cost paper clean
+.PHONY: help setup demo docs test lint test-slow test-machines torture fuzz mutants cost paper clean
 
 help:
 	@echo "Saltus: mixed-integer black-box optimisation. What there is to make:"
@@ -59,6 +59,10 @@ lint: setup  ## ruff and mypy, strict
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) -m mypy
+
+docs: setup  ## the site, into out/site: runs the gallery, fails on any warning, dead link or request to another host
+	$(RUN) -m mkdocs build --strict --quiet --clean
+	@echo "the site: $(CURDIR)/out/site/index.html"
 
 test-slow: setup  ## statistics against the paper
 	$(RUN) -m pytest -q -m slow
