@@ -61,7 +61,7 @@ lint: setup  ## ruff and mypy, strict
 	$(RUN) -m mypy
 
 docs: setup  ## the site, into out/site: runs the gallery, fails on any warning, dead link or request to another host
-	$(RUN) -m mkdocs build --strict --quiet --clean
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet --clean
 	@echo "the site: $(CURDIR)/out/site/index.html"
 
 test-slow: setup  ## statistics against the paper

@@ -1,6 +1,7 @@
 """Runs every example of the gallery, for the site: `python -m examples.gallery` draws all pictures anew.
 
-An example is a folder with a `README.md`, the page, and a `picture.py`, which runs it, prints what came out and draws.
+An example is a folder with a `README.md`, the page, and a `picture.py`, which runs it, prints and
+draws.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ class Example:
     def appendix(self) -> str:
         """The end of its page on the site: what it printed when the site was built, and its files."""
         parts = [
-            f"\n\n## What it printed\n\nWhen this site was built, by `python -m examples.{self.name}.picture`:\n\n"
-            f"```text\n{self.printed.rstrip()}\n```\n\n## The files\n"
+            "\n\n## What it printed\n\n"
+            f"When the site was built, by `python -m examples.{self.name}.picture`:"
+            f"\n\n```text\n{self.printed.rstrip()}\n```\n\n## The files\n"
         ]
         for path in sorted((HERE / self.name).iterdir()):
             if path.suffix in LANGUAGES:

@@ -1,41 +1,166 @@
-"""What the documents say runs."""
+"""What the documents say runs, every link leads somewhere, and every page is found from the first."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import shlex
+import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from saltus.cli import parser
+from saltus.study.settings import StudyFile
+from tests.test_make import TARGETS
+
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [
-    path for where in ("*.md", "docs/*.md", "examples/*/README.md") for path in sorted(ROOT.glob(where))
-]
+WHERE = ("*.md", "docs/*.md", "examples/*.md", "examples/*/README.md")
+DOCUMENTS = [path for where in WHERE for path in sorted(ROOT.glob(where))]
 RECIPES = ROOT / "docs" / "architecture.md"  # its blocks are run by test_recipes.py
-BLOCKS = [
-    pytest.param(block, id=f"{path.parent.name}/{path.name}-{i}")
-    for path in DOCUMENTS
-    if path != RECIPES
-    for i, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL))
-]
+PEERS = ("PyNomad", "smac")  # shown beside ours, and not among what is developed with
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
-@pytest.mark.parametrize("block", BLOCKS)
+def name(path: Path) -> str:
+    """How a document is called in the names of tests."""
+    return f"{path.parent.name}/{path.name}"
+
+
+def blocks(language: str) -> list[object]:
+    """All blocks of code in a language, each a parameter of a test."""
+    return [
+        pytest.param(block, id=f"{name(path)}-{i}")
+        for path in DOCUMENTS
+        if path != RECIPES
+        for i, block in enumerate(
+            re.findall(rf"^```{language}\n(.*?)^```", read(path), re.DOTALL | re.MULTILINE)
+        )
+    ]
+
+
+@cache
+def read(path: Path) -> str:
+    """The text of a document."""
+    return path.read_text(encoding="utf-8")
+
+
+def prose(path: Path) -> str:
+    """The text of a document without its blocks of code."""
+    return re.sub(r"^```.*?^```", "", read(path), flags=re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("block", blocks("python"))
 def test_every_python_block_runs(block: str) -> None:
+    for peer in PEERS:
+        if re.search(rf"^(from|import) {peer}\b", block, re.MULTILINE):
+            pytest.importorskip(peer, reason=f"{peer} is not installed")
     exec(compile(block, "document", "exec"), {"__name__": "document"})
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_the_readme_shows_what_its_first_program_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", read(ROOT / "README.md"), re.DOTALL)
+    assert found
+    exec(compile(found[1], "document", "exec"), {"__name__": "document"})
+    assert capsys.readouterr().out.splitlines()[1:] == found[2].splitlines()[1:]  # the value is rounding
+
+
+@pytest.mark.parametrize("block", blocks("toml"))
+def test_every_toml_block_can_be_read(block: str, tmp_path: Path) -> None:
+    tables = tomllib.loads(block)
+    if {"study", "space"} <= tables.keys():
+        (tmp_path / "study.toml").write_text(block)
+        StudyFile.read(tmp_path / "study.toml")
+
+
+@pytest.mark.parametrize("block", blocks("sh"))
+def test_every_command_exists(block: str) -> None:
+    """Commands of ours are understood; targets of make, modules and extras for pip are there."""
+    for line in block.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["saltus"]:
+            end = min((words.index(w) for w in ("|", ">", "&", "&&", ";") if w in words), default=None)
+            parser().parse_args(words[1:end])  # exits if it does not know them
+        elif words[:1] == ["make"]:
+            assert {w for w in words[1:] if "=" not in w} <= set(TARGETS), line
+        elif words[1:2] == ["-m"] and words[0].endswith("python"):
+            if words[2].split(".")[0] in ("experiments", "examples", "tests", "saltus"):
+                assert importlib.util.find_spec(words[2]), line
+        elif words[:2] == ["pip", "install"]:
+            for extras in re.findall(r"(?:\.|saltus)\[([\w,]+)\]", line):
+                assert set(extras.split(",")) <= EXTRAS.keys(), line
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name)
 def test_every_link_to_a_file_leads_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):
+    for target in re.findall(r"\]\(([^)#]+)", read(path)):
         if "://" not in target:
             assert (path.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: f"{p.parent.name}/{p.name}")
+@cache
+def headings(path: Path) -> set[str]:
+    """The anchors of a document, as code hosts and the site make them."""
+    found = re.findall(r"^#+ (.*)$", read(path), re.MULTILINE)
+    slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found}
+    return slugs | set(re.findall(r"^::: (\S+)$", read(path), re.MULTILINE))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name)
 def test_every_link_to_a_heading_leads_to_one(path: Path) -> None:
-    for file, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", path.read_text(encoding="utf-8")):
-        text = (path.parent / file if file else path).read_text()
-        headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-        slugs = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
-        assert anchor in slugs, f"{file}#{anchor}"
+    for file, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", read(path)):
+        assert anchor in headings(path.parent / file if file else path), f"{file}#{anchor}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name)
+def test_every_picture_names_the_command_that_drew_it(path: Path) -> None:
+    """Within the next lines, in back quotes or as a block; the gallery's index shows those of its pages."""
+    if path != ROOT / "examples" / "README.md":
+        for found in re.finditer(r"!\[[^\]]*\]\([^)]+\)", prose(path)):
+            after = prose(path)[found.end() :].strip()[:400]
+            assert re.search(r"`(\.venv/bin/)?(python -m|make|saltus|optuna-dashboard) ?", after), found[0]
+
+
+def linked(path: Path) -> set[Path]:
+    """The documents that one links to."""
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", read(path))
+    return {(path.parent / target).resolve() for target in targets} & set(DOCUMENTS)
+
+
+def test_every_page_is_in_the_menu_of_the_site() -> None:
+    menu = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+    for path in DOCUMENTS:
+        page = f"gallery/{path.parent.name}.md" if path.name == "README.md" else path.name
+        if path.parent != ROOT and path.parent.name != "examples":
+            assert re.search(rf"[ :]{re.escape(page)}$", menu, re.MULTILINE), (
+                f"{page}: add it to nav in mkdocs.yml"
+            )
+
+
+def test_every_page_is_within_two_clicks_of_the_first() -> None:
+    first = ROOT / "docs" / "index.md"
+    once = linked(first)
+    twice = once | {page for path in once for page in linked(path)}
+    pages = {path for path in DOCUMENTS if path.parent.name == "docs"} - {first}
+    assert pages <= twice, sorted(path.name for path in pages - twice)
+
+
+@pytest.mark.parametrize("first", ["README.md", "docs/index.md"])
+@pytest.mark.parametrize(
+    ("question", "page"),
+    [
+        ("tune a model with categories", "examples/classifier/README.md"),
+        ("drive a simulator", "docs/study.md"),
+        ("start from a known design", "docs/known.md"),
+        ("run on a cluster", "docs/executors.md"),
+        ("continue", "docs/trust.md"),
+        ("see progress", "docs/terminal.md"),
+        ("which strategy", "docs/which.md"),
+        ("what it costs", "docs/cost.md"),
+        ("how it compares", "docs/benchmarks.md"),
+    ],
+)
+def test_a_new_user_finds_it_within_two_clicks(question: str, page: str, first: str) -> None:
+    once = linked(ROOT / first)
+    assert ROOT / page in once | {there for path in once for there in linked(path)}, question

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from examples.gallery import NAMES
 from saltus.cli import main
 from saltus.problems import pressure_vessel
 from saltus.study.objective import load_function
@@ -31,12 +32,29 @@ def run(study: Path, folder: Path, capfd: Capture, *options: str) -> Any:
     return json.loads(done.out)
 
 
-def test_there_are_three() -> None:
-    assert [s.parent.name for s in STUDIES] == ["lens", "pressure_vessel", "scikit_learn"]
-    assert all((s.parent / "README.md").exists() for s in STUDIES)
+def test_every_example_has_a_page_and_a_picture() -> None:
+    assert [s.parent.name for s in STUDIES] == ["heat_sink", "lens", "pressure_vessel", "scikit_learn"]
+    assert len(NAMES) >= 8
+    for name in NAMES:
+        assert f"examples.{name}.picture" in (EXAMPLES / name / "README.md").read_text()
+        assert (EXAMPLES / name / "picture.png").exists()
+    assert {s.parent.name for s in STUDIES} <= set(NAMES)
 
 
-@pytest.mark.parametrize("study", STUDIES, ids=lambda s: s.parent.name)
+@pytest.fixture
+def study(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A study of the gallery; that of a C program in a copy of its folder, compiled there."""
+    path: Path = request.param
+    if not (source := path.parent / "heat_sink.c").exists():
+        return path
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler here")
+    folder = Path(shutil.copytree(path.parent, tmp_path / "copy"))
+    subprocess.run(["cc", "-o", folder / "heat_sink", source, "-lm"], check=True)
+    return folder / path.name
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda s: s.parent.name, indirect=True)
 def test_it_runs_with_a_small_budget(study: Path, tmp_path: Path, capfd: Capture) -> None:
     before = sorted(p.name for p in study.parent.iterdir() if p.name != "__pycache__")
     shown = run(study, tmp_path, capfd, "--budget", "8", "--workers", "2")

@@ -1,4 +1,4 @@
-"""Which classifier, with which parameters? Errors in a cross-validation on scikit-learn's breast cancer data."""
+"""Which classifier, with which parameters? Errors in a cross-validation on breast cancer data."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ INDEX = {"air": 1.0} | {
 
 
 def prescription(params: Mapping[str, Any]) -> list[tuple[float, float, float]]:
-    """Curvature, distance to the next surface and index behind, of each surface; the last distance is the focus."""
+    """Curvature, distance to the next and index behind, of each surface; the last distance is the focus."""
     values = [f"{k}={str(v).lower()}" for k, v in params.items()]
     words = [
         "awk",
@@ -39,7 +39,7 @@ def prescription(params: Mapping[str, Any]) -> list[tuple[float, float, float]]:
 
 
 def ray(surfaces: list[tuple[float, float, float]], height: float, angle: float, stop: float) -> np.ndarray:
-    """The corners of a ray's way, from before the lens to the image; heights are those at the stop's image."""
+    """The corners of a ray's way, from before the lens to the image; the height is that at the stop."""
     z, y, slope, n, vertex = -15.0, height - (stop + 15) * np.tan(angle), angle, 1.0, 0.0
     way = [(z, y)]
     for c, gap, m in surfaces:
@@ -66,8 +66,8 @@ def main() -> None:
         first, best = next(study.trials()), study.best
     assert best is not None
     assert first.value is not None
-    figure, axes = panels(1, 2, height=2.3, sharex=True)
-    for ax, params, value, name in (
+    figure, axes = panels(2, 2, height=2.2, width_ratios=[3.4, 1], sharex="col")
+    for (ax, image), params, value, name in (
         (axes[0], first.params, first.value, "the first"),
         (axes[1], best.params, best.value, "the one that was found"),
     ):
@@ -81,11 +81,16 @@ def main() -> None:
         for front, back in zip(outline[::2], outline[1::2], strict=True):
             ax.fill(np.r_[front, back[::-1]], np.r_[rim, rim[::-1]], facecolor="#dfeaf2", edgecolor=GREY)
         for angle, colour in ((0.0, AFTER), (7.0, GREY), (10.0, BEFORE)):
-            for height in np.linspace(-9, 9, 7):
-                ax.plot(*ray(surfaces, height, np.deg2rad(angle), 0.0).T, color=colour, linewidth=0.7)
+            ways = [ray(surfaces, height, np.deg2rad(angle), 0.0) for height in np.linspace(-9, 9, 7)]
+            for way in ways:
+                ax.plot(*way.T, color=colour, linewidth=0.7)
+            ends = np.array([way[-1, 1] for way in ways])
+            image.plot(1000 * (ends - ends.mean()), np.linspace(-9, 9, 7), "o-", color=colour, markersize=3)
         ax.axvline(vertices[-1], color="black", linewidth=1)
         ax.set(title=f"{name}: spots of {value:.1f} µm", aspect="equal", ylim=(-16, 24))
         ax.axis("off")
+        image.set(title="off the spot's middle, µm", yticks=[])
+        image.axvline(0, color="black", linewidth=0.5)
     save(figure, __file__)
 
 

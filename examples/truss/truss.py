@@ -1,4 +1,4 @@
-"""The ten-bar truss: how heavy it is, and how far it bends and is stretched. A finite-element code of one page."""
+"""The ten-bar truss: how heavy it is, and how far it bends: a finite-element code of one page."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from saltus import Ordinal, Space
 
 # cross sections that can be bought, in square inches (the 42 of the literature)
 SECTIONS = [
-    1.62, 1.80, 1.99, 2.13, 2.38, 2.62, 2.63, 2.88, 2.93, 3.09, 3.13, 3.38, 3.47, 3.55, 3.63, 3.84, 3.87, 3.88, 4.18,
-    4.22, 4.49, 4.59, 4.80, 4.97, 5.12, 5.74, 7.22, 7.97, 11.50, 13.50, 13.90, 14.20, 15.50, 16.00, 16.90, 18.80,
-    19.90, 22.00, 22.90, 26.50, 30.00, 33.50,
+    1.62, 1.80, 1.99, 2.13, 2.38, 2.62, 2.63, 2.88, 2.93, 3.09, 3.13, 3.38, 3.47, 3.55,
+    3.63, 3.84, 3.87, 3.88, 4.18, 4.22, 4.49, 4.59, 4.80, 4.97, 5.12, 5.74, 7.22, 7.97,
+    11.50, 13.50, 13.90, 14.20, 15.50, 16.00, 16.90, 18.80, 19.90, 22.00, 22.90, 26.50, 30.00, 33.50,
 ]  # fmt: skip
 NODES = 360.0 * np.array(
     [[2, 1], [2, 0], [1, 1], [1, 0], [0, 1], [0, 0]]
@@ -41,7 +41,7 @@ def solve(areas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def weight(params: Mapping[str, float]) -> tuple[float, dict[str, float]]:
-    """Pounds; and by how much the limits of stress and sag are exceeded, of which those above 0 are violated."""
+    """Pounds; and by how much the limits of stress and sag are exceeded: those above 0 are violated."""
     areas = np.array([params[f"bar{i}"] for i in range(10)])
     length = np.linalg.norm(NODES[BARS[:, 1]] - NODES[BARS[:, 0]], axis=1)
     moved, stress = solve(areas)
