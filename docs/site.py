@@ -67,7 +67,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         if path.endswith(".png") and path.startswith("examples/"):
             continue
         if name in examples:
-            text = (ROOT / path).read_text() + examples[name].appendix()
+            text = (ROOT / path).read_text(encoding="utf-8") + examples[name].appendix()
             files.append(File.generated(config, page, content=text))
         elif path != "README.md":
             files.append(_added(config, page, ROOT / path))
@@ -76,7 +76,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def _added(config: MkDocsConfig, page: str, path: Path) -> File:
     return File.generated(
-        config, page, content=path.read_text() if path.suffix == ".md" else path.read_bytes()
+        config, page, content=path.read_text(encoding="utf-8") if path.suffix == ".md" else path.read_bytes()
     )
 
 
@@ -125,7 +125,7 @@ def on_post_build(config: MkDocsConfig) -> None:
     pages: dict[Path, _Links] = {}
     for path in site.rglob("*.html"):
         pages[path] = _Links()
-        pages[path].feed(path.read_text())
+        pages[path].feed(path.read_text(encoding="utf-8"))
     wrong = []
     for path, page in pages.items():
         for link in page.links + page.loads:
@@ -142,7 +142,8 @@ def on_post_build(config: MkDocsConfig) -> None:
                 wrong.append(f"{path.relative_to(site)} links to {link}, which has no such heading")
     for path in site.rglob("*.css"):
         wrong += [
-            f"{path.name} loads {url}" for url in re.findall(r"url\(['\"]?(https?:[^)]*)", path.read_text())
+            f"{path.name} loads {url}"
+            for url in re.findall(r"url\(['\"]?(https?:[^)]*)", path.read_text(encoding="utf-8"))
         ]
     if wrong:
         raise PluginError("the site is not whole:\n" + "\n".join(f"  {line}" for line in wrong))

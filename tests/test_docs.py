@@ -115,11 +115,11 @@ def test_every_link_to_a_heading_leads_to_one(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name)
 def test_every_picture_names_the_command_that_drew_it(path: Path) -> None:
-    """Within the next lines, in back quotes or as a block; the gallery's index shows those of its pages."""
+    """A few lines above or below; the gallery's index shows those of its pages."""
     if path != ROOT / "examples" / "README.md":
         for found in re.finditer(r"!\[[^\]]*\]\([^)]+\)", prose(path)):
-            after = prose(path)[found.end() :].strip()[:400]
-            assert re.search(r"`(\.venv/bin/)?(python -m|make|saltus|optuna-dashboard) ?", after), found[0]
+            near = prose(path)[max(0, found.start() - 300) : found.end() + 300]
+            assert re.search(r"`(\.venv/bin/)?(python -m|make|saltus|optuna-dashboard)\b", near), found[0]
 
 
 def linked(path: Path) -> set[Path]:
