@@ -33,6 +33,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("problems", "plot"),
     ("study",),
     ("report",),
+    ("watch",),
     ("optuna", "sklearn"),
     ("cli",),
     ("__init__",),

@@ -12,7 +12,7 @@ from typing import Any
 from .._version import __version__
 from ..execution.evaluation import MachineError, WorkerError
 from ..study.errors import SettingsError, StudyError
-from . import by_hand, check, export, init, known, report, run, show
+from . import by_hand, check, export, init, known, report, run, show, watch
 from .codes import DONE, INTERRUPTED, MEANINGS, RECORD, TROUBLE, USAGE
 from .lines import say
 
@@ -109,6 +109,14 @@ def parser() -> argparse.ArgumentParser:
         "the page (default: the record with the ending .html; of several, comparison.html beside the first)"
     )
     sub.add_argument("--out", type=Path, metavar="FILE", help=page)
+
+    sub = add_study("watch", watch.watch, "serve that page while the study runs")
+    sub.add_argument("--port", type=int, default=0, metavar="P", help="default: one that is free")
+    where = "where to listen (default: 127.0.0.1, for this machine alone)"
+    sub.add_argument("--address", default="127.0.0.1", metavar="A", help=where)
+    sub.add_argument("--token", action="store_true", help="ask for a token also on 127.0.0.1")
+    sub.add_argument("--open", action="store_true", help="open the page in a browser")
+    sub.add_argument("--while-stdin", action="store_true", help="end when standard input does, for programs")
 
     sub = add_study("export", export.export, "print all evaluations")
     form = sub.add_mutually_exclusive_group(required=True)

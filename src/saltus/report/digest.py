@@ -169,9 +169,10 @@ class _Clock:
             first, last, busy = self._workers.get(key, (trial.started, end, 0.0))
             self._workers[key] = min(first, trial.started), max(last, end), busy + seconds
 
-    def wall(self) -> float:
+    def wall(self, sessions: list[Session] | None) -> float:
         # a session without an end runs, or died: the record only tells when it was last heard of
-        known = zip(self._sessions, self._last_seen, strict=True)
+        now = self._sessions if sessions is None else sorted(sessions, key=lambda s: s.started)
+        known = zip(now, self._last_seen, strict=True)
         return sum(max(0.0, (seen if s.ended is None else s.ended) - s.started) for s, seen in known)
 
     def busy(self) -> float | None:
@@ -240,12 +241,16 @@ class Gathering:
             self.restarts = snapshot.restarts
             self._digest.restarts.append(x)
 
-    def digest(self) -> Digest:
-        """What there is so far; this one must not grow any more."""
+    def digest(self, sessions: list[Session] | None = None) -> Digest:
+        """What there is so far; this one must not grow any more.
+
+        Args:
+            sessions: the same ones, as they are now: one may have ended.
+        """
         digest = self._digest
         if len(digest.restarts) > MOST_RESTARTS:
             digest.restarts = []
-        digest.wall, digest.busy = self._clock.wall(), self._clock.busy()
+        digest.wall, digest.busy = self._clock.wall(sessions), self._clock.busy()
         return digest
 
 

@@ -260,7 +260,10 @@
   const status = make("p", "live", "live");
   const said = make("p", "unseen");
   said.setAttribute("role", "status");
-  document.body.prepend(status, said);
+  const aside = make("aside");
+  aside.setAttribute("aria-label", "Whether this page is live");
+  aside.append(status, said);
+  document.body.prepend(aside);
 
   function bestValue() {
     const value = document.querySelector("#head .tiles dd");

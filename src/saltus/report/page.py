@@ -89,7 +89,7 @@ def document(name: str, content: dict[str, str], live: str = "") -> str:
     body = [content["head"], "<main>", *inside, "</main>", content["foot"], data]
     return Template(_file("page.html")).substitute(
         title=text(clipped(name, 120)),
-        policy=policy(),
+        policy=policy("; connect-src 'self'" if live else ""),
         live=f' data-live="{text(live)}"' if live else "",
         style=_file("style.css"),
         body="\n".join(body),
@@ -101,7 +101,8 @@ def document(name: str, content: dict[str, str], live: str = "") -> str:
 def policy(more: str = "") -> str:
     """The content security policy: our own style and script, by what stands in them, and nothing else."""
     style, script = (f"'sha256-{_digest(_file(name))}'" for name in ("style.css", "page.js"))
-    return f"default-src 'none'; style-src {style}; script-src {script}; img-src data:{more}"
+    own = f"default-src 'none'; style-src {style}; script-src {script}; img-src data:"
+    return f"{own}; base-uri 'none'; form-action 'none'{more}"
 
 
 def _digest(content: str) -> str:

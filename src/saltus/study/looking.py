@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from .._typing import Params
 from ..search import Memory
@@ -18,6 +19,9 @@ from .record import Record
 from .replay import DepartedError
 from .summary import Summary, sign_of, summarise
 from .trial import Snapshot, Trial
+
+if TYPE_CHECKING:
+    from ..watch.process import Watch
 
 
 class Looking(Record):
@@ -93,6 +97,21 @@ class Looking(Record):
         with self._reading() as database:
             parts = database.trials(), database.snapshots(), database.sessions()
             return summarise(self.head, *parts, is_held(self.path), len(known.in_line(database)))
+
+    def watch(self, *, address: str = "127.0.0.1", port: int = 0, token: bool = False) -> Watch:
+        """Serve a page about the study that changes by itself while it runs, by a process of its own.
+
+        Args:
+            address: where to listen; at any other than 127.0.0.1 a token is needed, which is part of the url.
+            port: 0 is one that is free.
+            token: ask for a token also at 127.0.0.1, where other users of this machine may look.
+
+        What comes back has a `url` for a browser, and `close()`; `with` closes it as well. The record is only
+        read (docs/report.md).
+        """
+        from ..watch.process import Watch
+
+        return Watch(self.path, address=address, port=port, token=token)
 
     def sensitivity(self, *, everywhere: bool = False) -> dict[str, Share] | None:
         """Which variables matter around the best point, from the record; as `Optimizer.sensitivity`.
