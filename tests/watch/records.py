@@ -23,7 +23,7 @@ SPACE = Space(
 
 
 def new(folder: Path, name: str = "box") -> Study:
-    return Study.create(folder / f"{name}.db", SPACE, seed=1)
+    return Study.create(folder / f"{name}.db", SPACE, seed=1, strategy="saltus-es")
 
 
 def cost(p: dict[str, Any]) -> float:
