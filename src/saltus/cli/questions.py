@@ -20,13 +20,13 @@ Say = Callable[[str], None]
 T = TypeVar("T")
 
 HEAD = "# A study: `saltus check` evaluates one point, `saltus run` runs and continues it.\n"
-MORE = "# More that may stand there: target, patience, timeout, retries, workers, seed, noisy, where ...\n"
+MORE = "# More that may stand here: target, patience, timeout, retries, workers, seed, noisy, where ...\n"
 EXAMPLES = """Variables, one on a line, and an empty line at the end:
   NAME float LOW HIGH [log]        radius float 0.1 10 log
   NAME int LOW HIGH [log]          shells int 1 12
   NAME bool                        coated bool
-  NAME ordinal NUMBERS             thickness ordinal 0.5 1 2 4   (increasing)
-  NAME categorical CHOICES         glass categorical BK7 SF11    (without an order)"""
+  NAME ordinal NUMBERS             thickness ordinal 0.5 1 2 4  (they increase)
+  NAME categorical CHOICES         glass categorical BK7 SF11   (no order)"""
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -119,7 +119,7 @@ def _objective(ask: Ask, say: Say, space: str, names: list[str]) -> list[str]:
     kind = _until(
         ask,
         say,
-        "What evaluates a point: a command (c), a Python function (p), you by hand (h)? [c]: ",
+        "What evaluates a point: a command (c), Python (p), or you by hand (h)? [c]: ",
         _kind,
     )
     if kind == "h":
