@@ -30,11 +30,15 @@ PATIENCE = 60  # seconds for a machine that is busy with other things
 
 
 def objective(trial: optuna.Trial) -> float:
-    """A model that does not exist: its best rate, layers, width and switch are known."""
+    """A model that does not exist: its best rate, layers, width and switch are known.
+
+    The memory that it takes is an attribute of the trial: so the dashboard shows it by its name.
+    """
     rate = trial.suggest_float("rate", 1e-5, 1e-1, log=True)
     layers = trial.suggest_int("layers", 1, 8)
     width = trial.suggest_categorical("width", [16, 32, 64, 128, 256])
     bias = trial.suggest_categorical("bias", [False, True])
+    trial.set_user_attr("memory, GiB", layers * width / 128)
     return (
         0.05
         + math.log10(rate / 0.003) ** 2
@@ -44,9 +48,15 @@ def objective(trial: optuna.Trial) -> float:
     )
 
 
+def memory(trial: optuna.trial.FrozenTrial) -> list[float]:
+    """What is above 0 is violated: there is one GiB. The best model of all would need 1.5."""
+    return [trial.user_attrs["memory, GiB"] - 1]
+
+
 def searched(storage: str, trials: int) -> optuna.Study:
     """A study in a database, made by the sampler."""
-    study = optuna.create_study(study_name="model", storage=storage, sampler=SaltusSampler(seed=1))
+    sampler = SaltusSampler(constraints_func=memory, seed=1)
+    study = optuna.create_study(study_name="model", storage=storage, sampler=sampler)
     study.optimize(objective, n_trials=trials)
     return study
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.dashboard import dashboard, searched, show
+from experiments.dashboard import dashboard, memory, searched, show
 from tests.browser import open_browser
 
 TRIALS = 12
@@ -30,6 +30,8 @@ def test_the_dashboard_shows_the_trials_and_the_best_value(tmp_path: Path) -> No
             show(page, address, study)
             page.get_by_text(f"{best.value}").first.wait_for()
             page.get_by_text(f"number={best.number}").first.wait_for()
+            assert memory(best)[0] <= 0 < max(memory(trial)[0] for trial in study.trials)
+            page.get_by_text("Infeasible").first.wait_for()  # drawn in grey
 
             show(page, address, study, f"/trials?numbers={best.number}")
             page.get_by_text(f"{TRIALS} Trials").wait_for()
@@ -37,4 +39,7 @@ def test_the_dashboard_shows_the_trials_and_the_best_value(tmp_path: Path) -> No
                 assert page.get_by_text(f"Trial {trial.number}", exact=True).first.is_visible()
             for name, value in best.params.items():
                 assert page.get_by_text(f"{name} {value}", exact=True).first.is_visible()
+            assert page.get_by_text(
+                "memory, GiB"
+            ).first.is_visible()  # by its name
             assert errors == []
