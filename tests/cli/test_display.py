@@ -201,3 +201,5 @@ def test_quiet_and_verbose(study: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "the search goes on: 8 of 16 evaluations, 2 variables, strategy saltus" in said
     assert "the search stopped after 16 evaluations: The budget of evaluations was used up." in said
     assert "phase" not in said
+    assert main(["run", str(study), "-q", "--budget", "20"]) == 0
+    assert capsys.readouterr().err == ""  # it says so no longer

@@ -39,7 +39,5 @@ def test_the_dashboard_shows_the_trials_and_the_best_value(tmp_path: Path) -> No
                 assert page.get_by_text(f"Trial {trial.number}", exact=True).first.is_visible()
             for name, value in best.params.items():
                 assert page.get_by_text(f"{name} {value}", exact=True).first.is_visible()
-            assert page.get_by_text(
-                "memory, GiB"
-            ).first.is_visible()  # by its name
+            assert page.get_by_text("memory, GiB").first.is_visible()  # by its name
             assert errors == []

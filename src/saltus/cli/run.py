@@ -4,6 +4,8 @@ import argparse
 import logging
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from .._checks import worker_count
@@ -26,8 +28,6 @@ def run(options: argparse.Namespace) -> int:
     waits for running evaluations, the second ends them; the same command goes on.
     """
     file = StudyFile.read(options.study)
-    if options.verbose:
-        log(logging.INFO if options.verbose == 1 else logging.DEBUG)
     given = {key: getattr(options, key) for key in ("workers", "budget", "patience")}
     settings = replace(file.study, **{key: value for key, value in given.items() if value is not None})
     with blaming("--"):  # the file was checked: what is wrong now is an option
@@ -50,7 +50,9 @@ def run(options: argparse.Namespace) -> int:
     if not options.quiet:
         say(f"{study.head.name}: {size}, record {study.path}")
     bar = Progress(None) if options.quiet else display(study.path, budget, sys.stderr)
-    result = study.run(where, described(file), limits, workers=workers, bar=bar, say=say, points=file.points)
+    how = described(file)
+    with saying(options.verbose):
+        result = study.run(where, how, limits, workers=workers, bar=bar, say=say, points=file.points)
     known = study.summary(), what_matters(study), recommendation(study)
     print(as_json(*known) if options.json else as_text(*known))
     if not (options.json or options.quiet):
@@ -60,14 +62,25 @@ def run(options: argparse.Namespace) -> int:
         say(f"{result.message}\n    best: {best}\n    pictures: {command}")
     if result.stop is Stop.INTERRUPTED:
         return INTERRUPTED
-    return TROUBLE if result.stop is Stop.FAILING or result.params is None else DONE
+    trouble = result.stop is Stop.FAILING or result.params is None
+    if trouble and options.quiet:
+        say(result.message)
+    return TROUBLE if trouble else DONE
 
 
-def log(level: int) -> None:
-    """Say what the library logs, from this level on."""
-    logger = logging.getLogger("saltus")
-    logger.setLevel(level)
-    logger.handlers = [Saying()]
+@contextmanager
+def saying(verbosity: int) -> Iterator[None]:
+    """Meanwhile, say what the library logs: with 0 nothing, with 1 what happens, with 2 all."""
+    logger, handler = logging.getLogger("saltus"), Saying()
+    before = logger.level
+    if verbosity:
+        logger.setLevel(logging.INFO if verbosity == 1 else logging.DEBUG)
+        logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)
 
 
 class Saying(logging.Handler):
