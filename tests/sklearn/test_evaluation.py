@@ -120,3 +120,12 @@ def test_parameters_of_other_kinds_among_the_failed() -> None:
     results: Results = {"params": [{"C": 1}], "param_C": np.ma.array([1])}
     append(results, [{"C": (1, 2)}, {"C": None}], math.nan)
     assert results["param_C"].tolist() == [1, (1, 2), None]
+
+
+def test_parameters_that_a_failed_point_has_not_or_has_alone() -> None:
+    results: Results = {"params": [{"C": 1}], "param_C": np.ma.array([1])}
+    append(results, [{"C": 2, "gamma": 0.5}, {"gamma": 0.1}], math.nan)
+    assert results["param_C"].tolist() == [1, 2, None]
+    assert results["param_C"].dtype.kind == "i"
+    assert results["param_gamma"].tolist() == [None, 0.5, 0.1]
+    assert results["param_gamma"].mask.tolist() == [True, False, False]

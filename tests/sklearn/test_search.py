@@ -58,6 +58,37 @@ def test_it_finds_more_than_its_first_points() -> None:
     assert search.best_score_ > -0.05
 
 
+def test_several_dicts_are_searched_together() -> None:
+    spaces = [
+        {"kernel": ["linear"], "C": loguniform(1e-3, 1e3)},
+        {"kernel": ["rbf", "poly"], "C": loguniform(1e-3, 1e3), "gamma": loguniform(1e-6, 1e-5)},
+    ]
+    search = search_of(SVC(), spaces, n_iter=12).fit(X, y)
+    results = search.cv_results_
+    linear = np.array([params["kernel"] == "linear" for params in results["params"]])
+    assert 0 < linear.sum() < 12
+    assert results["param_gamma"].mask.tolist() == linear.tolist()
+    assert all(
+        set(p) == {"kernel", "C"} | (set() if p["kernel"] == "linear" else {"gamma"})
+        for p in results["params"]
+    )
+    assert search.best_params_["kernel"] == "linear"  # with so small a gamma the others are next to nothing
+
+
+def test_dicts_with_few_points_are_searched_to_their_end() -> None:
+    spaces = [{"fit_intercept": [True]}, {"alpha": [1.0, 2.0], "solver": ["svd", "lsqr"]}]
+    search = search_of(Ridge(), spaces, n_iter=50).fit(X, y)
+    assert len(search.cv_results_["params"]) == 5
+    assert {len(params) for params in search.cv_results_["params"]} == {1, 2}
+
+
+def test_conditions_on_values_of_a_list() -> None:
+    distributions = {"kernel": ["rbf", "poly"], "degree": Int(2, 5, when={"kernel": "poly"})}
+    results = search_of(SVC(), distributions, n_iter=5).fit(X, y).cv_results_
+    assert all(("degree" in params) == (params["kernel"] == "poly") for params in results["params"])
+    assert len(results["params"]) == 5  # there are no more
+
+
 @pytest.mark.parametrize("strategy", ["saltus", "saltus-es", "dx-nes-ici"])
 def test_a_seed_and_a_batch_define_the_search(strategy: str) -> None:
     assert strategy in STRATEGIES

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from saltus import Bool, Categorical, Float, Int, Ordinal
-from saltus.sklearn.translation import TAIL, Column, Translation
+from saltus import Bool, Categorical, Float, Int, Ordinal, at_least
+from saltus.sklearn.translation import DICT, TAIL, Column, Translation
 from saltus.space.variables import Variable
 
 
@@ -68,11 +68,58 @@ def test_a_list_of_one_dict() -> None:
     assert Translation([{"a": [1, 2]}]).space == Translation({"a": [1, 2]}).space
 
 
+def test_several_dicts_are_active_each_by_itself() -> None:
+    translation = Translation([{"kernel": ["linear"]}, {"kernel": ["rbf", "poly"], "gamma": Float(0, 1)}])
+    assert translation.space.names == (DICT, "kernel", "gamma", "kernel (2)")
+    assert [variable.when for variable in translation.space.variables] == [
+        None,
+        {DICT: (0,)},
+        {DICT: (1,)},
+        {DICT: (1,)},
+    ]
+    assert translation.outward({DICT: 0, "kernel": 0}) == {"kernel": "linear"}
+    assert translation.outward({DICT: 1, "kernel (2)": 1, "gamma": 0.5}) == {"kernel": "poly", "gamma": 0.5}
+    assert Translation([{"a": [1, 2]}, {"a": [1, 2, 3]}]).space.count_points() == 5
+
+
+def test_what_several_dicts_give_in_the_same_way_is_one_variable() -> None:
+    scaler = object()
+    both: dict[str, Any] = {"C": stats.uniform(0, 2), "scale": [scaler, None]}
+    third = {"scale": [object(), None], "C": stats.norm()}
+    columns = Translation([both | {"a": [1]}, both | {"b": [1]}, third]).columns
+    assert list(columns) == ["C", "a", "scale", "b", "C (2)", "scale (2)"]
+    assert columns["C"].variable == Float(0, 2, when={DICT: [0, 1]})
+    assert columns["scale (2)"].name == "scale"
+    assert Translation([{"a": [1, 2]}, {"a": [1, 2], "b": [3]}]).columns["a"].variable.when is None
+    assert list(Translation([{"a": [1]}, {"a": [True]}]).columns) == ["a", "a (2)"]
+
+
+def test_conditions_ask_for_values_of_lists() -> None:
+    given = {"kernel": ["rbf", "poly", "rbf"], "degree": Int(2, 5, when={"kernel": "poly"})}
+    assert Translation(given).columns["degree"].variable == Int(2, 5, when={"kernel": 1})
+    given["gamma"] = Categorical(["scale", "auto"], when={"kernel": ["rbf", "poly"]})
+    columns = Translation([{"kernel": ["linear"]}, given]).columns
+    assert columns["gamma"].variable.when == {"kernel (2)": (0, 2, 1), DICT: (1,)}
+    assert columns["degree"].variable.when == {"kernel (2)": (1,), DICT: (1,)}
+
+
 @pytest.mark.parametrize(
     ("given", "error", "words"),
     [
-        ([{"a": [1]}, {"b": [2]}], TypeError, "must be a dict .* search each of several dicts by itself"),
-        (3, TypeError, "must be a dict of lists, distributions and variables by name, got 3"),
+        ([], TypeError, "or a list of such dicts, got \\[\\]"),
+        ([{"a": [1]}, 3], TypeError, "or a list of such dicts, got 3"),
+        ([{"a": [1]}, {}], ValueError, "at least one parameter"),
+        (
+            {"a": ["x", "y"], "b": Float(0, 1, when={"a": "z"})},
+            ValueError,
+            "'b': when: 'a' must be one of \\['x', 'y'\\], got 'z'",
+        ),
+        (
+            {"a": ["x", "y"], "b": Float(0, 1, when={"a": at_least(1)})},
+            ValueError,
+            "'b': when: 'a' has no order for at_least",
+        ),
+        (3, TypeError, "must be a dict of lists, distributions and variables by name, .* got 3"),
         ({}, ValueError, "at least one parameter"),
         ({"C": "rbf"}, TypeError, "'C' must be a list of values, a distribution .* got 'rbf'"),
         ({"C": {1, 2}}, TypeError, "'C' must be a list"),

@@ -65,7 +65,8 @@ class SaltusSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no
             estimator: what has the parameters; a Pipeline with names such as `svc__C` will do.
             param_distributions: by name: a list of values without an order; a distribution of `scipy.stats`,
                 of which `uniform`, `loguniform` and whole numbers such as `randint` become ranges and any
-                other is searched by its quantiles from 0.001 to 0.999; or a variable of Saltus.
+                other is searched by its quantiles from 0.001 to 0.999; or a variable of Saltus, which may
+                have a condition. Or a list of such dicts, each a space by itself.
             n_iter: so many points are evaluated, each on all folds; fewer if there are no more.
             scoring, n_jobs, cv, verbose, pre_dispatch, error_score, return_train_score: as for
                 RandomizedSearchCV. All points are evaluated on the same folds, also if `cv` shuffles.
@@ -129,4 +130,4 @@ class SaltusSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no
 
 def _point(params: Params) -> Hashable:
     """What is equal for equal points."""
-    return tuple(params.values())
+    return tuple(params.items())

@@ -100,10 +100,12 @@ def append(results: Results, points: list[dict[str, Any]], score: float) -> None
     >>> results["params"], results["param_C"].tolist(), results["rank_test_score"].tolist()
     ([{'C': 1}, {'C': 2}], [1, 2], [1, 2])
     """
+    for name in dict.fromkeys(name for point in points for name in point):  # some only such points have
+        results.setdefault(f"param_{name}", _nothing(len(results["params"])))
     results["params"] = [*results["params"], *points]
     for key, column in results.items():
         if key.startswith("param_"):
-            values = [point[key.removeprefix("param_")] for point in points]
+            values = [point.get(key.removeprefix("param_"), np.ma.masked) for point in points]
             more = _masked(values, column.dtype)
             results[key] = np.ma.concatenate([column, more])  # type: ignore[no-untyped-call]  # NumPy's
         elif not key.startswith(("params", "rank_")):
@@ -117,8 +119,14 @@ def append(results: Results, points: list[dict[str, Any]], score: float) -> None
 
 def _masked(values: list[Any], dtype: np.dtype[Any]) -> Any:
     """A column of parameters: of this type if they are of it, else of objects."""
-    column = np.ma.empty(len(values), dtype=object)
+    given = [value for value in values if value is not np.ma.masked]
+    alike = dtype.kind != "O" and all(np.asarray(value).dtype == dtype for value in given)
+    column = np.ma.empty(len(values), dtype=dtype if alike else object)
     for i, value in enumerate(values):  # one by one: a tuple is a value, too
         column[i] = value
-    alike = dtype.kind != "O" and all(np.asarray(value).dtype == dtype for value in values)
-    return column.astype(dtype) if alike else column
+    return column
+
+
+def _nothing(count: int) -> Any:
+    """A column of parameters that no point has."""
+    return np.ma.array(np.empty(count, dtype=object), mask=True)
