@@ -34,7 +34,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("study",),
     ("report",),
     ("watch",),
-    ("optuna", "sklearn"),
+    ("openmdao", "optuna", "sklearn"),
     ("cli",),
     ("__init__",),
     ("__main__",),
