@@ -16,8 +16,8 @@ except ImportError as error:  # pragma: no cover
         "saltus.openmdao needs OpenMDAO 3.45 or newer: pip install 'saltus[openmdao]'"
     ) from error
 
+from ._minimize import minimize
 from ._typing import FloatArray, Params
-from .minimize import minimize
 from .result import Result
 from .search.settings import DEFAULT_STRATEGY
 from .space import Float, Int, Space
