@@ -19,7 +19,8 @@ if os.path.isdir(_MEMORY) and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", _MEMORY)
 
 # timing never decides a test: a busy machine is no error
-settings.register_profile("saltus", deadline=None)
+# half of the usual number of examples, since they run at every change; `make fuzz` takes thousands
+settings.register_profile("saltus", deadline=None, max_examples=50)
 settings.load_profile("saltus")
 
 

@@ -45,8 +45,8 @@ def test_a_study_is_minimize_with_a_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fun", [bowl, fails_sometimes, constrained])
 def test_in_pieces_it_is_the_same(tmp_path: Path, fun: Any) -> None:
     whole = Study.create(tmp_path / "whole.db", SPACE, seed=5)
-    whole.optimize(fun, budget=45)
-    for budget in (1, 2, 20, 21, 33, 45):
+    whole.optimize(fun, budget=30)
+    for budget in (1, 2, 14, 15, 22, 30):
         pieces = tmp_path / "pieces.db"
         study = Study.open(pieces) if pieces.exists() else Study.create(pieces, SPACE, seed=5)
         result = study.optimize(fun, budget=budget)
@@ -54,7 +54,7 @@ def test_in_pieces_it_is_the_same(tmp_path: Path, fun: Any) -> None:
         assert result.stop is Stop.BUDGET
     assert essence(study) == essence(whole)
     workers = Study.create(tmp_path / "workers.db", SPACE, seed=5)  # the batch was chosen there, it is 1
-    workers.optimize(fun, budget=45, workers=2)
+    workers.optimize(fun, budget=30, workers=2)
     assert [row[:5] for row in essence(workers)] == [row[:5] for row in essence(whole)]
 
 
@@ -279,7 +279,7 @@ def test_restarts_come_at_the_same_place(tmp_path: Path, strategy: str, total: i
     whole.optimize(bowl, budget=total)
     assert whole.summary().restarts > 0
     pieces = Study.create(tmp_path / "pieces.db", SPACE, seed=1, strategy=strategy)
-    for budget in range(total // 10, total + 1, total // 10):
+    for budget in range(total // 5, total + 1, total // 5):
         pieces.optimize(bowl, budget=budget)
     assert essence(pieces) == essence(whole)
 
