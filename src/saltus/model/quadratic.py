@@ -7,11 +7,16 @@ points with the same integers, has no such limit: each step is about twice as ma
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._typing import FloatArray
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
 
 MOST = 2.0  # points, relative to the number of coefficients; the nearest ones
 FLAT = 1e-9  # weight of the second derivatives' size, where points do not tell all of them
@@ -130,8 +135,6 @@ def limited_step(
         best: the row of the best point.
         low, high: bounds.
     """
-    from scipy.optimize import minimize
-
     n = x.shape[1]
     if len(y) < fewest(n) + 1:
         return None
@@ -167,11 +170,9 @@ def limited_step(
     def value(step: FloatArray) -> tuple[float, FloatArray]:
         return float(at(step)[0]), at.slopes(step)[0]
 
-    found = minimize(
+    found = slsqp(
         value,
         np.zeros(n),
-        method="SLSQP",
-        jac=True,
         bounds=np.clip(np.column_stack((low - x[best], high - x[best])) / h[:, None], -REACH, REACH),
         constraints=rules,
         options={"maxiter": 50, "ftol": 1e-14},
@@ -329,3 +330,18 @@ def _solved(normal: FloatArray, right: FloatArray) -> FloatArray:
     except LinAlgError:
         return _least_squares(normal, right)
     return np.asarray(cho_solve(factor, right, check_finite=False))
+
+
+def slsqp(
+    fun: Callable[[FloatArray], tuple[float, FloatArray]], start: FloatArray, **options: Any
+) -> OptimizeResult:
+    """SciPy's SLSQP for a function with its gradient.
+
+    Before SciPy 1.16 it tries points that a rounding error takes beyond a bound, puts them back and warns:
+    nothing that a user could do something about.
+    """
+    from scipy.optimize import minimize
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Values in x were outside bounds", RuntimeWarning)
+        return minimize(fun, start, method="SLSQP", jac=True, **options)

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._typing import FloatArray, Mask
 from ..model import Fitted, Limits
+from ..model.quadratic import slsqp
 from ..model.together import together
 from ..space.unit import UnitCube
 from .known import Known
@@ -212,8 +213,6 @@ def refined(
         start: where to begin.
         caution: how many standard deviations above its mean a constraint has to hold.
     """
-    from scipy.optimize import minimize
-
     n = cube.n_continuous
     models = together([criterion.plain.model, *criterion.limits])
     deviations = np.full(1 + len(criterion.limits), caution)
@@ -239,11 +238,9 @@ def refined(
         "fun": lambda t: -bounds(t)[0][1:],
         "jac": lambda t: -bounds(t)[1][1:, :n],
     }
-    found = minimize(
+    found = slsqp(
         value,
         np.clip(start[:n], box.low[:n], box.high[:n]),
-        method="SLSQP",
-        jac=True,
         bounds=list(zip(box.low[:n], box.high[:n], strict=True)),
         constraints=rules,
         options={"maxiter": SEQUENCE, "ftol": 1e-6},
