@@ -120,6 +120,7 @@ def walk(package: Path, evaluations: int) -> Walk:
     space = saltus.Space({"x": saltus.Float(-5, 5), "k": saltus.Int(0, 20)})
     # what older versions call saltus
     strategy = "saltus-es" if "saltus-es" in saltus.STRATEGIES else "saltus"
+    saltus.minimize(cost, space, strategy=strategy, seed=1, budget=1, workers=2)  # loads what is loaded late
     with Walk(home) as seen:
         saltus.minimize(cost, space, strategy=strategy, seed=1, budget=evaluations, workers=2)
     return seen
