@@ -1,0 +1,73 @@
+"""The hooks of the site: links that leave docs/, and the check of what was built."""
+
+from __future__ import annotations
+
+import importlib.util
+import types
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mkdocs", reason="needs mkdocs: pip install saltus[docs]")
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def load(name: str) -> types.ModuleType:
+    """A module of docs/, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SITE = load("site")
+
+
+@pytest.mark.parametrize(
+    ("here", "written", "shown"),
+    [
+        ("study.md", "[a](record.md#file)", "[a](record.md#file)"),
+        ("study.md", "[a](../CONTRIBUTING.md#mutants)", "[a](contributing.md#mutants)"),
+        ("study.md", "[a](../examples/lens/README.md)", "[a](gallery/lens.md)"),
+        ("study.md", "[the code](../src/saltus/order.py)", "the code"),
+        ("study.md", "[a](https://example.org/x)", "[a](https://example.org/x)"),
+        ("gallery/lens.md", "[a](../../docs/study.md)", "[a](../study.md)"),
+        ("gallery/lens.md", "[a](../truss/README.md)", "[a](truss.md)"),
+        ("changelog.md", "[a](docs/study.md)", "[a](study.md)"),
+        ("study.md", "```\n[a](../CONTRIBUTING.md)\n```", "```\n[a](../CONTRIBUTING.md)\n```"),
+    ],
+)
+def test_links_lead_to_where_pages_are_in_the_site(here: str, written: str, shown: str) -> None:
+    page = types.SimpleNamespace(file=types.SimpleNamespace(src_uri=here))
+    assert SITE.on_page_markdown(written, page, None, None) == shown
+
+
+@pytest.mark.parametrize(
+    ("body", "wrong"),
+    [
+        ('<a href="b.html#there">', None),
+        ('<a href="https://example.org">', None),
+        ('<a href="c.html">', "c.html, which is not there"),
+        ('<a href="b.html#nowhere">', "no such heading"),
+        ('<script src="https://example.org/x.js"></script>', "loads https://example.org/x.js"),
+        ('<link rel="stylesheet" href="https://example.org/x.css">', "loads https://example.org/x.css"),
+    ],
+)
+def test_a_site_that_is_not_whole_is_no_site(body: str, wrong: str | None, tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(body)
+    (tmp_path / "b.html").write_text('<h2 id="there">')
+    config = types.SimpleNamespace(site_dir=str(tmp_path))
+    if wrong is None:
+        SITE.on_post_build(config)
+    else:
+        with pytest.raises(Exception, match=wrong):
+            SITE.on_post_build(config)
+
+
+def test_examples_in_docstrings_are_blocks_of_code() -> None:
+    text = load("doctests").fenced("What it is.\n\n>>> f(1)\n[1]\n\nMore.")
+    assert "```pycon\n>>> f(1)\n[1]\n```" in text
+    assert text.count("```") == 2
