@@ -281,3 +281,14 @@ def test_the_end_of_an_interrupted_run_shows_the_best(
     text = capsys.readouterr().out
     assert "waiting" in text
     assert text.count("trial ") == 1  # the best
+
+
+def test_patience_ends_it_and_more_goes_on(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study.write_text(STUDY.replace("seed = 1", "seed = 1\npatience = 4\nmin_gain = 1000"), encoding="utf-8")
+    assert main(["run", str(study)]) == 0
+    assert "Nothing worth mentioning was gained any more" in capsys.readouterr().err
+    few = Study.open(study.with_suffix(".db")).summary().evaluations
+    assert main(["run", str(study), "-q", "--patience", "9"]) == 0
+    assert 4 <= few < Study.open(study.with_suffix(".db")).summary().evaluations < 20
+    assert main(["run", str(study), "--patience", "0"]) == 2
+    assert "--patience must be a positive whole number" in capsys.readouterr().err

@@ -233,3 +233,12 @@ def test_points_that_are_to_be_evaluated_first(tmp_path: Path) -> None:
     ):
         with pytest.raises(SettingsError, match=words):
             read(tmp_path, SPACE + text)
+
+
+def test_patience(tmp_path: Path) -> None:
+    settings = read(tmp_path, f"[study]\npatience = 200\nmin_gain = 0.5\n{SPACE}").study
+    assert (settings.patience, settings.min_gain) == (200, 0.5)
+    with pytest.raises(SettingsError, match=r"\[study\] patience must be a positive whole number"):
+        read(tmp_path, f"[study]\npatience = 0\n{SPACE}")
+    with pytest.raises(SettingsError, match=r"\[study\] min_gain says what patience counts as a gain"):
+        read(tmp_path, f"[study]\nmin_gain = 0.5\n{SPACE}")
