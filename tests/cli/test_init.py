@@ -7,11 +7,13 @@ import pty
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from saltus.cli import main
+from saltus.cli.examples import INSTALLED, SOURCE, examples
 
 
 def test_init_then_run_says_what_is_missing(
@@ -70,9 +72,20 @@ def test_an_example_can_be_checked_at_once(
     assert not study.exists()
 
 
+def test_every_example_is_installed_too() -> None:
+    """As pyproject.toml says, by name: what is missing there is not in a wheel."""
+    project = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    told = project["tool"]["setuptools"]["data-files"]
+    root = SOURCE.parent
+    assert {
+        f"{INSTALLED}{name}": sorted(path.relative_to(root).as_posix() for path in paths)
+        for name, paths in examples().items()
+    } == {folder: sorted(paths) for folder, paths in told.items()}
+
+
 def test_an_example_that_there_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["init", "--example", "lense", str(tmp_path / "study.toml")]) == 2
-    said = "must be one of lens, pressure_vessel, scikit_learn, got 'lense'; did you mean 'lens'?"
+    said = "must be one of heat_sink, lens, pressure_vessel, scikit_learn, got 'lense'; did you mean 'lens'?"
     assert said in capsys.readouterr().err
 
 

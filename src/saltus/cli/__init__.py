@@ -165,7 +165,7 @@ def parser() -> argparse.ArgumentParser:
     file = Path("study.toml")
     sub.add_argument("file", type=Path, nargs="?", default=file, metavar="FILE", help=f"default: {file}")
     start = sub.add_mutually_exclusive_group()
-    ready = "start from an example: lens, pressure_vessel or scikit_learn"
+    ready = "start from an example: heat_sink, lens, pressure_vessel or scikit_learn"
     start.add_argument("--example", metavar="NAME", help=ready)
     start.add_argument("--template", action="store_true", help="a commented file, and no questions")
 

@@ -20,7 +20,7 @@ def examples() -> dict[str, list[Path]]:
     """
     found: dict[str, list[Path]] = {}
     for path in _all():
-        if path.suffix in (".toml", ".awk", ".py"):
+        if path.suffix in (".toml", ".awk", ".c", ".py") and path.name != "picture.py":
             found.setdefault(path.parent.name, []).append(path)
     return {
         name: sorted(paths) for name, paths in found.items() if any(p.name == "study.toml" for p in paths)

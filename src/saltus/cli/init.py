@@ -43,7 +43,7 @@ def _from_example(path: Path, found: list[Path]) -> int:
     for source, target in targets.items():
         write(target, source.read_text(encoding="utf-8"))
     names = ", ".join(str(target) for target in targets.values())
-    print(f"written: {names}. Run it: saltus run {path}")
+    print(f"written: {names}. Evaluate one point: saltus check {path}")
     return DONE
 
 
