@@ -125,6 +125,7 @@ def summed_up(trials: list[Trial], snapshots: Sequence[Snapshot] = (), **other: 
         "population": 10,
         "batch": 4,
         "noisy": False,
+        "asynchronous": False,
         "space": SPACE,
         "created": NOW - 3700,
         "version": "1.2.3",

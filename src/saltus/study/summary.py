@@ -79,7 +79,7 @@ class Tally:
     """A summary that grows trial by trial.
 
     >>> from saltus import Int, Space
-    >>> head = Head("a", Space({"k": Int(0, 9)}), "minimize", "saltus", 4, 1, 1, None, 0.0, "1")
+    >>> head = Head("a", Space({"k": Int(0, 9)}), "minimize", "saltus", 4, 1, 1, None, False, 0.0, "1")
     >>> tally = Tally(head)
     >>> tally.add(Trial(0, 0, {"k": 3}, "done", 2.5))
     >>> tally.summary(0, [], running=False).best.value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 import time
@@ -19,7 +18,6 @@ PAUSE = 0.4  # seconds at least between two versions of the page, ...
 SHARE = 0.5  # ... and of the time, at most, that is spent on making them
 MODEL_PAUSE, MODEL_SHARE = 3.0, 0.1  # the same of the model
 LOOKED_AT = 600  # evaluations that the model is made of
-_LOW_PRIORITY = 10
 
 
 class Feed:
@@ -123,8 +121,6 @@ class Feed:
 
     def _learn(self) -> None:
         """Make a model now and then, with what little of the machine that a study can spare."""
-        with suppress(OSError, AttributeError):  # of this thread alone, where there is such a thing
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LOW_PRIORITY)
         last, pause = None, 0.0
         while not self._closed.wait(pause):
             signs, begun = self._reader.signs(), time.monotonic()
