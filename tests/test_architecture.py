@@ -33,7 +33,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("problems", "plot"),
     ("study",),
     ("report",),
-    ("watch",),
+    ("watch", "notebook"),
     ("openmdao", "optuna", "sklearn"),
     ("cli",),
     ("__init__",),

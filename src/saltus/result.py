@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ from .search.stopping import Stop
 from .space import Encoding
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from scipy.optimize import OptimizeResult
 
 
@@ -180,6 +183,36 @@ class History:
         return self._column(4)
 
 
+@dataclass(slots=True)
+class Notes:
+    """Of each evaluation what a search does not learn: how long it took, and why it failed.
+
+    >>> notes = Notes()
+    >>> notes.add(3, 0.5, "the solver diverged")
+    >>> 3 in notes, notes[3], 4 in notes
+    (True, (0.5, 'the solver diverged'), False)
+    """
+
+    _seconds: array[float] = field(default_factory=lambda: array("d"))  # below 0 if it was not evaluated
+    _reasons: dict[int, str] = field(default_factory=dict)
+
+    def add(self, id: int, seconds: float | None, reason: str | None) -> None:
+        """An evaluation is over."""
+        if id >= len(self._seconds):
+            self._seconds.extend([-1.0] * (id + 1 - len(self._seconds)))
+        self._seconds[id] = math.nan if seconds is None else max(seconds, 0.0)
+        if reason is not None:
+            self._reasons[id] = reason
+
+    def __contains__(self, id: int) -> bool:
+        """Whether this one was evaluated."""
+        return id < len(self._seconds) and not self._seconds[id] < 0
+
+    def __getitem__(self, id: int) -> tuple[float, str | None]:
+        """Seconds, and the reason of a failure."""
+        return self._seconds[id], self._reasons.get(id)
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """The outcome of `minimize`.
@@ -226,6 +259,7 @@ class Result:
     history: History = field(default_factory=History)
     recommended: Recommended | None = None
     _learnt: Learnt | None = field(default=None, repr=False)
+    _notes: Notes | None = field(default=None, repr=False)
 
     @property
     def sensitivity(self) -> dict[str, Share] | None:
@@ -282,6 +316,23 @@ class Result:
         result.update({f.name: getattr(self, f.name) for f in fields(self) if not f.name.startswith("_")})
         result.update(message=self.message, status=0 if self.success else 1)
         return result
+
+    def to_dataframe(self) -> DataFrame:
+        """Every evaluation as a row of a data frame of pandas (`pip install 'saltus[notebook]'`).
+
+        The columns are those of `Study.to_dataframe`, without the ones that only a study knows. A search
+        remembers its last 50,000 evaluations at least.
+
+        >>> from saltus import Float, Int, Space, minimize
+        >>> space = Space({"x": Float(-5, 5), "k": Int(0, 20)})
+        >>> result = minimize(lambda p: (p["x"] - 1) ** 2 + (p["k"] - 7) ** 2, space, seed=1, budget=20)
+        >>> frame = result.to_dataframe()
+        >>> len(frame), str(frame["k"].dtype), float(frame["value"].min()) == result.fun
+        (20, 'int64', True)
+        """
+        from .notebook.frame import of_result
+
+        return of_result(self)
 
     def __str__(self) -> str:
         """Best value, best point, effort and reason."""

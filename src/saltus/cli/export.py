@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..study import Study
+from ..study.columns import constraint_names, told_apart
 from .lines import printable
 from .show import violation
 from .studies import opened
@@ -23,7 +24,7 @@ def export(options: argparse.Namespace) -> int:
     evaluations, and left out. Past data has the generation -1.
     """
     study = opened(options.study, options.db)
-    limits = constraints(study)
+    limits = constraint_names(study.trials())
     names = columns(study, limits)
     if options.csv:
         table = csv.writer(sys.stdout, lineterminator="\n")
@@ -38,17 +39,9 @@ def export(options: argparse.Namespace) -> int:
     return 0
 
 
-def constraints(study: Study) -> list[str]:
-    """The names of all constraints, in the order in which they were first given."""
-    return list(dict.fromkeys(name for trial in study.trials() for name in trial.constraints or ()))
-
-
 def columns(study: Study, limits: list[str]) -> list[str]:
     """The header; a variable or a constraint that has the name of another column is told from it."""
-    own = (*BEFORE, *_VALUE, *AFTER)
-    variables = [f"variable {n}" if n in own else n for n in study.space.keys]
-    taken = {*own, *variables}
-    named = [f"constraint {n}" if n in taken or n.isdecimal() else n for n in limits]
+    variables, named = told_apart((*BEFORE, *_VALUE, *AFTER), study.space.keys, limits)
     return [*BEFORE, *variables, *_VALUE, *named, *AFTER]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from .._checks import check_limits
 from ..optimizer import Optimizer
 from ..order import Outcome, sign
-from ..result import MANY_FAILURES, Candidate, History, Result
+from ..result import MANY_FAILURES, Candidate, History, Notes, Result
 from ..search.recommendation import Recommended
 from ..search.stopping import Stop
 from .evaluation import Run, WorkerError
@@ -376,8 +376,8 @@ class Driver:
         found = self.optimizer.recommended
         return None if found is None else found._replace(value=self.sign * found.value)
 
-    def result(self, stop: Stop | None, history: History) -> Result:
-        """The result so far; without a stop, an intermediate one."""
+    def result(self, stop: Stop | None, history: History, notes: Notes | None = None) -> Result:
+        """The result so far; without a stop, an intermediate one. `notes` are of earlier sessions, too."""
         optimizer, best = self.optimizer, self.optimizer.best
         planned = stop is not None and stop.planned and self.target is None
         feasible = best is not None and not best.violation
@@ -398,4 +398,5 @@ class Driver:
             history=history,
             recommended=self._recommended(),
             _learnt=optimizer.learnt(maximize=self.sign < 0),
+            _notes=self._watch.notes if notes is None else notes,
         )

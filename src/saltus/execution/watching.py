@@ -8,7 +8,7 @@ from typing import Any
 
 from ..optimizer import Optimizer
 from ..order import WORST, Key, key
-from ..result import Candidate, Evaluation
+from ..result import Candidate, Evaluation, Notes
 from ..search.stopping import Stop
 from .evaluation import Run
 
@@ -25,6 +25,7 @@ class Watch:
         self._number = 0
         self._best: Key = WORST
         self._restarts, self._phase = 0, ""
+        self.notes = Notes()
         self.wants_stop = False  # since the user's function returned True, or raised StopIteration
 
     def begin(self, optimizer: Optimizer, evaluations: int, budget: int) -> None:
@@ -43,6 +44,7 @@ class Watch:
         """An evaluation is over."""
         self._number += 1
         told, reason = run.result, run.failure_reason
+        self.notes.add(candidate.id, run.seconds, reason)
         found = key(self._sign * told.value, told.violation)
         improved = found < self._best
         if improved:

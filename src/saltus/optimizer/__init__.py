@@ -432,9 +432,12 @@ class Optimizer(AskTell):
         more = None
         if memory is None and self._news.told:
             more = Memory(len(self.space.variables))
-            more.extend(*self._news.rows(self._numbers_of))
-        known = self.memory if memory is None else memory
-        return Learnt(self._encoding, known, more=more, maximize=maximize)
+            ids, x, values, violations = self._news.rows(self._numbers_of)
+            known = self._news.details
+            details = {row: known[id] for row, id in enumerate(ids) if id in known}
+            more.extend(ids, x, values, violations, details)
+        whole = self.memory if memory is None else memory
+        return Learnt(self._encoding, whole, more=more, maximize=maximize)
 
     @atomic
     def restart(self) -> None:

@@ -5,7 +5,7 @@ It is made of a memory alone, whatever search has filled it, and only when someb
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -18,6 +18,8 @@ from ..model.columns import spread_out
 from ..model.panel import bars, panel
 from ..model.process import Fitted
 from ..model.sensitivity import samples, sensitivity
+from ..order import Failure
+from ..space import Space
 from ..space.encoding import Encoding
 from ..space.unit import UnitCube
 from .memory import Memory
@@ -58,6 +60,17 @@ class Expected(NamedTuple):
     value: float
     low: float
     high: float
+
+
+class Told(NamedTuple):
+    """One evaluation, as the user gave it: the constraints by name, those that were not told left out."""
+
+    id: int
+    params: Params
+    value: float
+    violation: float
+    constraints: dict[str, float]
+    failure: Failure | None
 
 
 class _Panel(NamedTuple):
@@ -232,6 +245,28 @@ class Learnt:
         chosen, (value, error) = safest(cube.of_numbers(centres), u, values[rows])
         point = centres[chosen].copy()
         return Recommended(self._encoding.params_of(point), point, self._sign * value, error)
+
+    @property
+    def space(self) -> Space:
+        """The variables."""
+        return self._encoding.space
+
+    def evaluations(self) -> Iterator[Told]:
+        """All that is remembered, in the order of ids, and in the user's direction."""
+        parts = [(self._memory, self._length)]
+        if self._more is not None:
+            parts.append((self._more, len(self._more)))
+        found = [row for memory, length in parts for row in self._rows(memory, length)]
+        return iter(sorted(found, key=lambda row: row.id))
+
+    def _rows(self, memory: Memory, length: int) -> Iterator[Told]:
+        names, failures = memory.constraint_names, memory.failures
+        limits = [memory.constraint(name) for name in names]
+        for i in range(min(length, len(memory))):  # older ones may have been forgotten
+            told = {name: float(c[i]) for name, c in zip(names, limits, strict=True) if not np.isnan(c[i])}
+            value, violation = self._sign * float(memory.values[i]), float(memory.violations[i])
+            params = self._encoding.params_of(memory.x[i])
+            yield Told(int(memory.ids[i]), params, value, violation, told, failures[i])
 
     @property
     def _evaluated(self) -> int:

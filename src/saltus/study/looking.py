@@ -21,6 +21,8 @@ from .summary import Summary, sign_of, summarise
 from .trial import Snapshot, Trial
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from ..watch.process import Watch
 
 
@@ -70,6 +72,27 @@ class Looking(Record):
         """
         with self._reading() as database:
             yield from database.trials()
+
+    def to_dataframe(self) -> DataFrame:
+        """Every evaluation as a row of a data frame of pandas (`pip install 'saltus[notebook]'`).
+
+        The columns: `trial`, `status`, each variable, `value`, each constraint, `feasible`, `violation`,
+        `failure` (the kind) and `reason` (in words), `seconds`, `generation` (-1 for past data),
+        `attempts`, `worker`, `started`. A variable or a constraint with the name of another column is
+        called `variable ...` or `constraint ...`. What is missing or not active is missing: integers and
+        switches with a condition have pandas' types Int64 and boolean.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space, Study
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> result = study.optimize(lambda p: (p["teeth"] - 37) ** 2, budget=10)
+        >>> study.to_dataframe().sort_values("value").iloc[0][["trial", "teeth"]].to_dict() == {
+        ...     "trial": study.best.id, "teeth": study.best.params["teeth"]}
+        True
+        """
+        from ..notebook.frame import of_study
+
+        return of_study(self)
 
     def snapshots(self) -> Iterator[Snapshot]:
         """Where the search was looking, generation by generation.

@@ -32,7 +32,7 @@ from ..execution.progress import Progress
 from ..execution.watching import OnEvaluation
 from ..execution.worker_process import leave_if_unguarded
 from ..optimizer import Optimizer
-from ..result import History, Result
+from ..result import History, Notes, Result
 from ..search.settings import DEFAULT_STRATEGY
 from ..space import Space
 from . import fit, known, session
@@ -46,7 +46,7 @@ from .lock import locked
 from .looking import Looking
 from .record import PATIENCE
 from .summary import history_rows
-from .trial import Direction, Head
+from .trial import Direction, Head, Trial
 
 
 class Study(Looking, Changing, ByHand):
@@ -324,12 +324,22 @@ class Study(Looking, Changing, ByHand):
                     width = workers if self.head.asynchronous else None
                     stop = driver.run(evaluator, wants_stop, bar, width)
                 own.stop = stop.name
-            return driver.result(stop, History(list(self._rows(database))))
+            notes = Notes()
+            return driver.result(stop, History(list(self._rows(database, notes=notes))), notes)
 
-    def _rows(self, database: Database, before: float = math.inf) -> Iterator[HistoryRow]:
-        """The rows of a history, of the generations before this one."""
-        trials = (t for t in database.trials() if t.generation < before)
-        return history_rows(self.head.direction, trials, database.snapshots())
+    def _rows(
+        self, database: Database, before: float = math.inf, notes: Notes | None = None
+    ) -> Iterator[HistoryRow]:
+        """The rows of a history, of the generations before this one; evaluations are noted meanwhile."""
+
+        def trials() -> Iterator[Trial]:
+            for trial in database.trials():
+                if notes is not None and trial.evaluated:
+                    notes.add(trial.id, trial.seconds, trial.reason)
+                if trial.generation < before:
+                    yield trial
+
+        return history_rows(self.head.direction, trials(), database.snapshots())
 
     def remove_if_empty(self) -> bool:
         """Remove the record if nothing was ever asked, so that nothing is lost with it; whether it is gone.
