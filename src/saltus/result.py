@@ -154,6 +154,12 @@ class History:
         evaluations, best, *_ = self.rows[len(self) - 1]
         return f"<History of {len(self)} generations: {evaluations:g} evaluations, best {best:.6g}>"
 
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        from .notebook.tables import of_history
+
+        return of_history(self)
+
     def _column(self, i: int) -> FloatArray:
         return np.array([row[i] for row in self.rows[: self.length]], dtype=np.float64)
 
@@ -316,6 +322,12 @@ class Result:
         result.update({f.name: getattr(self, f.name) for f in fields(self) if not f.name.startswith("_")})
         result.update(message=self.message, status=0 if self.success else 1)
         return result
+
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        from .notebook.tables import of_result
+
+        return of_result(self)
 
     def to_dataframe(self) -> DataFrame:
         """Every evaluation as a row of a data frame of pandas (`pip install 'saltus[notebook]'`).

@@ -1,13 +1,11 @@
 """A study as a page with pictures, or several beside each other."""
 
 import argparse
-import os
-from contextlib import suppress
 from pathlib import Path
 
-from ..report import insight, render
 from ..report.compare import MOST_STUDIES, compare
 from ..report.digest import gather
+from ..report.writing import check_name, page_of, write
 from ..study import SettingsError, Study
 from .studies import opened, record_of
 
@@ -27,15 +25,10 @@ def report(options: argparse.Namespace) -> int:
     out: Path = options.out or (
         first.with_suffix(".html") if len(paths) == 1 else first.with_name("comparison.html")
     )
-    if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
-        raise SettingsError(f"--out must name a file that ends in .html, got {out}")
-    _write(out, _page(studies[0]) if len(studies) == 1 else _comparison(studies))
+    check_name(out, "--out")
+    write(out, page_of(studies[0]) if len(studies) == 1 else _comparison(studies))
     print(out)
     return 0
-
-
-def _page(study: Study) -> str:
-    return render(study.summary(), study.trials(), study.snapshots(), insight(study))
 
 
 def _comparison(studies: list[Study]) -> str:
@@ -50,15 +43,3 @@ def _comparison(studies: list[Study]) -> str:
         gather(s, study.trials(), study.snapshots()) for s, study in zip(summaries, studies, strict=True)
     ]
     return compare(list(zip(summaries, digests, strict=True)))
-
-
-def _write(out: Path, page: str) -> None:
-    """Never half a page."""
-    half = out.with_name(out.name + ".part")
-    try:
-        half.write_text(page, encoding="utf-8")
-        os.replace(half, out.resolve())  # a link is followed, not replaced
-    except OSError as error:
-        with suppress(OSError):
-            half.unlink()
-        raise SettingsError(f"{out}: cannot be written: {error.strerror}") from error

@@ -1,6 +1,7 @@
 """A progress bar, when it is wanted."""
 
 from contextlib import AbstractContextManager, suppress
+from importlib.util import find_spec
 from typing import Any
 
 from ..optimizer import Optimizer
@@ -14,11 +15,7 @@ class Progress(AbstractContextManager["Progress"]):
         """Open the bar, for so many evaluations in all; with None, nothing is ever shown."""
         self._bar: Any = None
         if total is not None:
-            try:
-                from tqdm.auto import tqdm
-            except ImportError as error:
-                raise ImportError("progress=True needs tqdm: pip install 'saltus[progress]'") from error
-            self._bar = tqdm(total=total, unit="eval", dynamic_ncols=True)
+            self._bar = _kind_of_bar()(total=total, unit="eval", dynamic_ncols=True)
 
     def step(self, log: Log, optimizer: Optimizer, sign: float) -> None:
         """Show how many evaluations there are now; `sign` turns values back if they are maximised."""
@@ -46,3 +43,15 @@ class Progress(AbstractContextManager["Progress"]):
         if self._bar is not None:
             with suppress(OSError):
                 self._bar.close()
+
+
+def _kind_of_bar() -> Any:
+    """Of a notebook in a notebook, if it can have one (without ipywidgets tqdm would warn); else of text."""
+    try:
+        if find_spec("ipywidgets") is None:
+            from tqdm import tqdm
+        else:
+            from tqdm.auto import tqdm
+    except ImportError as error:
+        raise ImportError("progress=True needs tqdm: pip install 'saltus[progress]'") from error
+    return tqdm

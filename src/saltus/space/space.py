@@ -100,6 +100,12 @@ class Space:
             return f"Space({list(self.variables)!r}{where})"
         return f"Space({dict(zip(self.names, self.variables, strict=True))!r}{where})"
 
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        from ..notebook.tables import of_space
+
+        return of_space(self)
+
     def to_plain(self) -> dict[str, Any]:
         """The space as JSON-able data; values of Ordinal become plain ints and floats.
 

@@ -73,6 +73,12 @@ class Looking(Record):
         with self._reading() as database:
             yield from database.trials()
 
+    def _repr_html_(self) -> str:
+        """As a notebook shows it."""
+        from ..notebook.tables import of_study
+
+        return of_study(self)
+
     def to_dataframe(self) -> DataFrame:
         """Every evaluation as a row of a data frame of pandas (`pip install 'saltus[notebook]'`).
 

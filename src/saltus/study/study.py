@@ -15,7 +15,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -47,6 +47,9 @@ from .looking import Looking
 from .record import PATIENCE
 from .summary import history_rows
 from .trial import Direction, Head, Trial
+
+if TYPE_CHECKING:
+    from ..notebook.page import Page
 
 
 class Study(Looking, Changing, ByHand):
@@ -340,6 +343,25 @@ class Study(Looking, Changing, ByHand):
                     yield trial
 
         return history_rows(self.head.direction, trials(), database.snapshots())
+
+    def report(self, path: str | os.PathLike[str] | None = None, *, height: int = 640) -> Page:
+        """The page that `saltus report` writes: a notebook shows it below the cell, in a frame of its own.
+
+        Args:
+            path: write it to this file, too, whose name ends in .html.
+            height: of the frame, in pixels.
+
+        It is the study as it is now, also if it runs elsewhere. `html` of what comes back is its text.
+
+        >>> import tempfile
+        >>> from saltus import Int, Space
+        >>> study = Study.create(tempfile.mkdtemp() + "/gears.db", Space({"teeth": Int(12, 60)}), seed=3)
+        >>> study.report().html[:15]
+        '<!doctype html>'
+        """
+        from ..notebook.page import Page
+
+        return Page.of(self, path, height)
 
     def remove_if_empty(self) -> bool:
         """Remove the record if nothing was ever asked, so that nothing is lost with it; whether it is gone.
