@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+RULES = [ROOT / "Makefile", *sorted(ROOT.glob("release/*.mk"))]
+TARGETS = [
+    name for path in RULES for name in re.findall(r"^([a-z-]+):", path.read_text("utf-8"), re.MULTILINE)
+]
 
 
 def make(*words: str, path: str) -> str:
