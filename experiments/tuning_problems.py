@@ -224,9 +224,13 @@ class Scores:
         """The score of a point, computed if it is new."""
         problem = PROBLEMS[name]
         ordered = {key: params[key] for key in problem.space.names or ()}
-        point = json.dumps([self.version, name, *ordered.values()])
+        return self.kept([name, *ordered.values()], lambda: problem.score(ordered))
+
+    def kept(self, what: list[Any], compute: Callable[[], float]) -> float:
+        """The score of what is named like this, computed if it is new."""
+        point = json.dumps([self.version, *what])
         if point not in self.known:
-            self.known[point] = float(problem.score(ordered))
+            self.known[point] = float(compute())
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a") as file:
                 file.write(f"{self.known[point]!r}\t{point}\n")

@@ -174,6 +174,18 @@ def test_a_polish_ends_when_the_best_of_each_generation_stays_the_same() -> None
     assert len(polish.bests) == polish.window
 
 
+@pytest.mark.parametrize(("other", "ends"), [(100.0 + 1e-12, True), (100.0 + 1e-10, False)])
+def test_a_polish_ends_on_a_plateau(other: float, ends: bool) -> None:
+    """A generation that is as good as the start throughout tells nothing."""
+    polish = polish_of(100.0, order.WORST)
+    polish.draw(np.random.default_rng(1))
+    points = polish.propose()
+    values = np.full(len(points.x), 100.0)
+    values[0] = other
+    polish.observe(Results(points, values, None))
+    assert polish.done == ends
+
+
 def test_while_something_is_violated_a_polish_goes_on_for_long() -> None:
     polish = polish_of(100.0)
     polish.best = polish.best._replace(violation=0.5)

@@ -4,7 +4,9 @@ The first points are spread over the first Gaussian. Then each point is where me
 kappa in turns, in a region of the mixed lattice that grows with success and shrinks without. A point that is
 known is never proposed, nor are integers that have been tried often enough. In between, the continuous
 variables go to the bottom of a quadratic through the points with the same integers as the best, as long as
-that helps. Where there are categories, the value that was tried least has every fourth turn, anywhere.
+that helps. Where there are categories, the value that was tried least has every second turn, anywhere; such
+points say nothing about the region. If most points of the region are as good as the best one, that lies on a
+plateau: the region grows, and every second turn is for what is little known, anywhere.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from .acquisition import (
 )
 from .phase import Phase
 from .proposal import Domain, Evaluated, Proposals, Results
+from .stopping import same_value
 
 KAPPAS = (0.0, 1.0, 0.3, 2.0)  # in turns
 CAUTIONS = (1.0, 0.3, 0.0, -0.5)  # in turns: standard deviations to keep away from constraints
@@ -42,6 +45,7 @@ FIRST_SIDE, LARGEST_SIDE, SMALLEST_SIDE = 0.8, 1.6, 0.03
 LOCAL_SIDE = 0.2  # of a run around a point
 SUCCESSES = 2  # in a row: the region grows to twice its side
 FAILURES, FAILURES_PER_VARIABLE = 4, 0.5  # in a row: it shrinks to half
+FLAT = 0.5  # of them, at least, are as good as the best point: then it grows instead
 LEAST = 15  # evaluations for each variable before it may end
 WINDOW = 4  # evaluations for each variable within which there must be some gain
 GAIN = 0.01  # of the distance from the usual value to the best
@@ -78,7 +82,7 @@ class ModelRun(Phase):
     saved = (
         *("m", "best", "side", "successes", "failures", "turn", "count", "trail"),
         *("points", "extras", "pending", "promised", "pause", "waited", "tries", "local", "before"),
-        *("small", "done"),
+        *("explored", "ties", "flat", "small", "done"),
     )
 
     def __init__(self, domain: Domain, m: FloatArray, known: Evaluated | None = None) -> None:
@@ -101,6 +105,9 @@ class ModelRun(Phase):
         self.local = False  # it looks around a point
         self.before = 0 if known is None else len(domain.memory)  # what was known: no work of this run
         self.tries = 0  # with the integers of the best point, since it is that
+        self.explored = 0  # points of the batch that are for what is little known
+        self.ties = 0.0  # of the failures, those with the same value as the best point
+        self.flat = False  # the best point lies on a plateau
         self.small = self.done = False
 
     @classmethod
@@ -122,10 +129,11 @@ class ModelRun(Phase):
                 return
             self.count, self.trail = 1, [self.best.value]  # enough is known
         best = self._centre()
-        self.points = self._step(best)
+        self.points, self.explored = self._step(best), 0
         while len(self.points) < self.domain.settings.batch:
             point = self._next(best, self.turn, rng)
             self.points = np.concatenate((self.points, point[None]))
+            self.explored += self._exploring(self.turn)
             self.turn += 1
             self.waited += 1
 
@@ -212,12 +220,15 @@ class ModelRun(Phase):
         most = LIMITED_POINTS + 5 * self.domain.N if surrogate.limited else MOST_POINTS
         model = surrogate.about(best, under_way, most, in_passing=extra)
         seen = Seen(np.concatenate((surrogate.known()[0], under_way)))
-        kappa = KAPPAS[turn % len(KAPPAS)]
+        exploring = self._exploring(turn)
+        kappa = max(KAPPAS) if exploring else KAPPAS[turn % len(KAPPAS)]
         acquisition = Acquisition(model, kappa, seen, self._closed(best, under_way, kappa))
         look = Look(best, self._side)
-        if self.domain.n_categories and kappa == max(KAPPAS):
+        if exploring and self.domain.n_categories:
             look = self._rare(best, under_way, rng)
             acquisition = acquisition._replace(closed=Seen(np.empty((0, self.domain.lattice.size))))
+        elif exploring:
+            look = Look(best, LARGEST_SIDE)
         if surrogate.limited:
             return self._next_feasible(acquisition, look, under_way, most, turn, rng, extra=extra)
         side, criterion = look.side, look.only(acquisition)
@@ -282,6 +293,10 @@ class ModelRun(Phase):
         centre[column] = value
         return Look(centre, LARGEST_SIDE, column, value)
 
+    def _exploring(self, turn: int) -> bool:
+        """Whether a turn is for what is little known, wherever it is."""
+        return turn % 2 == 1 and (self.flat or self.domain.n_categories > 0)
+
     @property
     def _side(self) -> float:
         """Of the region in which it looks."""
@@ -343,18 +358,19 @@ class ModelRun(Phase):
             told.append(results.late.results)
             self._note_pending(results)
         first = self.count == 0
-        before = self.best.key
+        before, ties = self.best.key, 0
         for part in told:
             for i in range(len(part.values)):
                 point = part.point(i)
                 self.tries += np.array_equal(point.plateaus, self.best.plateaus)
+                ties += same_value(point, self.best)
                 if point.key < self.best.key:
                     self.best, self.tries = self._whole(point), 0
                 self.trail.append(self.best.value)
                 self.count += 1
         self.trail = self.trail[-self._window - 1 :]
         if not first:
-            self._judge(before, sum(len(part.values) for part in told))
+            self._judge(before, sum(len(part.values) for part in told), ties)
         self._end()
 
     def _whole(self, point: Evaluated) -> Evaluated:
@@ -374,7 +390,7 @@ class ModelRun(Phase):
             self.pending = [p for p in self.pending if p not in come]
         self.pending = self.pending[-MOST_PENDING:]
 
-    def _judge(self, before: Key, count: int) -> None:
+    def _judge(self, before: Key, count: int, ties: int) -> None:
         """The region grows with success, and shrinks without; quadratic steps come more often, or less."""
         better = self.best.key < before
         if self.promised > 0:
@@ -385,14 +401,20 @@ class ModelRun(Phase):
             count -= 1
             if not count:
                 return
+        count -= self.explored  # those were not in the region
+        if count < 1 and not better:
+            return
         if better:
-            self.successes, self.failures = self.successes + 1, 0.0
+            self.successes, self.failures, self.ties, self.flat = self.successes + 1, 0.0, 0.0, False
         else:
             self.successes, self.failures = 0, self.failures + (1 + count) / 2
+            self.ties += min(1.0, ties / count) * (1 + count) / 2
         if self.successes >= SUCCESSES:
             self.side, self.successes = min(2 * self.side, LARGEST_SIDE), 0
         if self.failures >= max(FAILURES, int(FAILURES_PER_VARIABLE * self.domain.N)):
-            self.side, self.failures = self.side / 2, 0.0
+            self.flat = self.ties >= FLAT * self.failures
+            self.side = min(2 * self.side, LARGEST_SIDE) if self.flat else self.side / 2
+            self.failures = self.ties = 0.0
 
     @property
     def _window(self) -> int:

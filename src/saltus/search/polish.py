@@ -105,7 +105,14 @@ class Polish(GaussianPhase):
         self.generations += 1
         self.trail = [*self.trail[-2 * self._recent :], self.best.value]
         self.bests = [*self.bests[1 - self.window :], found.value]
-        self.done = not self.gaussian.state.sd.max() < LARGEST_SD or self._finished()
+        self.done = not self.gaussian.state.sd.max() < LARGEST_SD or self._flat(results) or self._finished()
+
+    def _flat(self, results: Results) -> bool:
+        """Whether a whole generation is as good as the best point: it lies on a plateau."""
+        if self.best.violation > 0:
+            return False
+        spread = np.ptp(np.append(results.known_part().values, self.best.value))
+        return bool(spread <= SAME_VALUE * abs(self.best.value))
 
     def _finished(self) -> bool:
         if self.gaussian.state.sd.max() < SMALLEST_SD:

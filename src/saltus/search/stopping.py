@@ -71,6 +71,18 @@ PATIENCE_WHILE_WIDE = 4
 _EPS = float(np.finfo(float).eps)
 
 
+def same_value(point: Evaluated, other: Evaluated) -> bool:
+    """Whether two points are equally good, up to rounding.
+
+    >>> one = Evaluated(np.zeros(1), np.zeros(0), 0.0, 0.1 + 0.2)
+    >>> same_value(one, one._replace(value=0.3)), same_value(one, one._replace(value=0.31))
+    (True, False)
+    """
+    if point.violation != other.violation or not math.isfinite(point.value):
+        return False
+    return abs(point.value - other.value) <= SAME_VALUE * abs(other.value)
+
+
 class RunLog(NamedTuple):
     """What the stopping rules remember of a run."""
 
