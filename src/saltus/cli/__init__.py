@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
+from ..execution.addresses import KINDS
 from ..execution.evaluation import MachineError, WorkerError
 from ..study.errors import SettingsError, StudyError
 from . import by_hand, check, export, init, known, report, run, show, watch
@@ -85,6 +86,7 @@ def parser() -> argparse.ArgumentParser:
     sub = add_study("run", run.run, "run a study, or continue it")
     sub.add_argument("--workers", type=int, metavar="K", help="evaluations at a time; -1: one for each core")
     sub.add_argument("--budget", type=int, metavar="B", help="evaluations in all, earlier ones included")
+    sub.add_argument("--on", metavar="CLUSTER", help=f"evaluate there: {KINDS}")
     enough = "stop after so many evaluations without a gain; more than before goes on"
     sub.add_argument("--patience", type=int, metavar="P", help=enough)
     again = (

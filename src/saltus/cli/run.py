@@ -5,14 +5,19 @@ import logging
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 from .._checks import worker_count
+from ..execution.addresses import check_address
+from ..execution.cluster import OnCluster
 from ..execution.driver import Limits
+from ..execution.evaluator import Evaluator
 from ..execution.progress import Progress
 from ..search.stopping import Stop
-from ..study.errors import blaming
+from ..study.elsewhere import on_cluster
+from ..study.errors import SettingsError, blaming
 from ..study.objective import described, evaluating
 from ..study.settings import StudyFile
 from .codes import DONE, INTERRUPTED, TROUBLE
@@ -27,6 +32,11 @@ def run(options: argparse.Namespace) -> int:
     """Run a study, or continue it where it was, until its budget or its target is reached. The first Ctrl-C
     waits for running evaluations, the second ends them; the same command goes on.
     """
+    with ExitStack() as stack:
+        return _run(options, stack)
+
+
+def _run(options: argparse.Namespace, stack: ExitStack) -> int:
     file = StudyFile.read(options.study)
     given = {key: getattr(options, key) for key in ("workers", "budget", "patience")}
     settings = replace(file.study, **{key: value for key, value in given.items() if value is not None})
@@ -39,14 +49,21 @@ def run(options: argparse.Namespace) -> int:
             patience=settings.patience,
             min_gain=settings.min_gain,
         )
-        workers = worker_count(settings.workers)
-    where = evaluating(file, workers, record_of(options.study, options.db))
+        workers, on = worker_count(settings.workers), file.run.on if options.on is None else options.on
+    record = record_of(options.study, options.db)
+    where: AbstractContextManager[Evaluator]
+    if on is None:
+        where = evaluating(file, workers, record)
+    else:
+        there = stack.enter_context(reached(file, on, settings.workers, record))
+        where, workers = nullcontext(there), workers if settings.workers > 0 else there.slots
     study = opened_or_created(file, options.db, workers)
     if options.reevaluate is not None:
         with blaming("--"):
             again = study.reevaluate(options.reevaluate)
         say(f"all values are forgotten; {counted(len(again), 'point')} to evaluate again, the best first")
     size = f"{counted(file.space.dimension, 'variable')}, {counted(workers, 'worker')}"
+    size += f" on {on}" if on else ""
     if not options.quiet:
         say(f"{study.head.name}: {size}, record {study.path}")
     bar = Progress(None) if options.quiet else display(study.path, budget, sys.stderr)
@@ -56,8 +73,8 @@ def run(options: argparse.Namespace) -> int:
     known = study.summary(), what_matters(study), recommendation(study)
     print(as_json(*known) if options.json else as_text(*known))
     if not (options.json or options.quiet):
-        record = [] if options.db is None else ["--db", str(options.db)]
-        command = shlex.join(["saltus", "report", str(options.study), *record])
+        other = [] if options.db is None else ["--db", str(options.db)]
+        command = shlex.join(["saltus", "report", str(options.study), *other])
         best = "none" if result.params is None else f"{result.fun:.10g}"
         say(f"{result.message}\n    best: {best}\n    pictures: {command}")
     if result.stop is Stop.INTERRUPTED:
@@ -81,6 +98,22 @@ def saying(verbosity: int) -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.setLevel(before)
+
+
+@contextmanager
+def reached(file: StudyFile, on: str, workers: int, record: Path) -> Iterator[OnCluster]:
+    """The cluster at an address, for as long as this lasts."""
+    if on != file.run.on:
+        with blaming("--on "):
+            check_address(on)
+    try:
+        there = on_cluster(file, on, workers, record, say)
+    except ImportError as error:
+        raise SettingsError(f"--on {on}: {error}") from error
+    with closing(there):
+        if workers < 1 and there.slots < 1:
+            raise SettingsError(f"{on} has no workers yet; say how many there will be with --workers")
+        yield there
 
 
 class Saying(logging.Handler):

@@ -14,7 +14,12 @@ from .worker_process import Sent
 
 # How Dask and Ray say that an evaluation took its workers with it, however often it was begun again. They are
 # known by name: neither library need be there.
-_DIED_OF_IT = {"KilledWorker", "WorkerCrashedError", "OutOfMemoryError"}
+_DIED_OF_IT = {"KilledWorker", "WorkerCrashedError", "OutOfMemoryError", "NodeDiedError", "ObjectLostError"}
+
+
+def died_of_it(error: BaseException) -> bool:
+    """Whether an executor says by this exception that an evaluation was lost with its workers."""
+    return any(kind.__name__ in _DIED_OF_IT for kind in type(error).__mro__)
 
 
 @dataclass(slots=True)
@@ -37,8 +42,8 @@ class _RemoteJob:
         except BrokenExecutor:
             raise
         except Exception as error:
-            kind = type(error).__name__
-            if kind in _DIED_OF_IT:
+            if died_of_it(error):
+                kind = type(error).__name__
                 died = WorkerError(f"the worker died ({kind})", stderr=str(error))
                 died.add_note(str(error))
                 return Run.failed(died)

@@ -220,6 +220,7 @@ class Journal:
     def heard(self, candidate: Candidate, run: Run) -> None:
         """An evaluation is over: its outcome is on record from now on."""
         trial = self._trials[candidate.id]
+        self._jobs.pop(candidate.id, None)  # some executors keep what somebody may still want
         if trial.over:  # it was in the record
             self._note_told(trial)
             return

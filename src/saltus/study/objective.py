@@ -37,23 +37,34 @@ def evaluating(file: StudyFile, workers: int, record: Path) -> AbstractContextMa
         workers: how many evaluations run at a time.
         record: the record of the study, after which the folder for commands to work in is named.
     """
-    objective = file.objective
-    if objective is None:
-        raise SettingsError(
-            f"{file.path}: there is no [objective], so nothing can be run; add one, "
-            "or evaluate by hand with `saltus ask` and `saltus tell`"
-        )
+    objective = objective_of(file)
     timeout, retries = file.study.timeout, file.study.retries
     if objective.command is None:
         load = partial(load_in_worker, str(objective.python), str(file.folder))
         return pooled(load, workers, timeout, retries, own_errors=False)
-    work = file.path.absolute().with_suffix(".work")
-    given = objective.command, file.folder, objective.result, objective.keep, work
-    command = Command(*given, record=name_of(record), variables=file.space.keys)
+    command = command_of(file, record)
     if command.program() is None:
         missing = f"there is no program {command.arguments[0]!r}{_where_looked(command)}"
         raise SettingsError(f"{file.path}: [objective] command: {missing}")
     return _running(command, workers, timeout, retries, record)
+
+
+def objective_of(file: StudyFile) -> ObjectiveSettings:
+    """What a study file says to evaluate, or a SettingsError if it says nothing."""
+    if file.objective is None:
+        raise SettingsError(
+            f"{file.path}: there is no [objective], so nothing can be run; add one, "
+            "or evaluate by hand with `saltus ask` and `saltus tell`"
+        )
+    return file.objective
+
+
+def command_of(file: StudyFile, record: Path) -> Command:
+    """The command of a study file that has one."""
+    objective = objective_of(file)
+    work = file.path.absolute().with_suffix(".work")
+    given = objective.command or (), file.folder, objective.result, objective.keep, work
+    return Command(*given, record=name_of(record), variables=file.space.keys)
 
 
 @contextmanager

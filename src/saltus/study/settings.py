@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from .._checks import check_attempts, check_limits, check_seed, did_you_mean, worker_count
+from ..execution.addresses import Jobs, check_address
+from ..execution.cluster import RECONNECT
 from ..execution.command import OWN_NAMES, Command
 from ..search.settings import DEFAULT_STRATEGY, STRATEGIES, mirrored
 from ..space import Categorical, Encoding, Space
@@ -67,6 +69,19 @@ class ObjectiveSettings:
     keep: str = "never"
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunSettings(Jobs):
+    """The table `[run]`: where evaluations run; the rest is for jobs of a batch system."""
+
+    on: str | None = None
+    reconnect: float = RECONNECT
+
+    @property
+    def jobs(self) -> Jobs:
+        """What each job of a batch system gets."""
+        return Jobs(**{field.name: getattr(self, field.name) for field in fields(Jobs)})
+
+
 @dataclass(frozen=True)
 class StudyFile:
     """A study file that was read and found right."""
@@ -76,6 +91,7 @@ class StudyFile:
     space: Space
     objective: ObjectiveSettings | None
     points: tuple[dict[str, Any], ...] = ()  # to be evaluated first; some variables may be left out
+    run: RunSettings = RunSettings()
 
     @classmethod
     def read(cls, path: Path) -> StudyFile:
@@ -85,7 +101,8 @@ class StudyFile:
             study = _study(tables.get("study", {}))
             space = _space(tables.get("space", {}), study.where)
             objective = _objective(tables["objective"], space) if "objective" in tables else None
-            return cls(path, study, space, objective, _points(tables.get("point", []), space))
+            points, run = _points(tables.get("point", []), space), _run(tables.get("run", {}))
+            return cls(path, study, space, objective, points, run)
 
     @property
     def folder(self) -> Path:
@@ -133,7 +150,7 @@ def _tables(path: Path) -> dict[str, Any]:
         raise SettingsError(f"it is not UTF-8 text: {error}") from None
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"not valid TOML: {error or 'nested too deeply'}") from None
-    _no_unknown("", tables, ("study", "space", "objective", "point"))
+    _no_unknown("", tables, ("study", "space", "objective", "run", "point"))
     for name, table in tables.items():
         if name == "point":
             if not (isinstance(table, list) and all(isinstance(point, dict) for point in table)):
@@ -153,6 +170,18 @@ def _study(table: dict[str, Any]) -> StudySettings:
         worker_count(settings.workers)
     _one_of("[study] strategy", settings.strategy, STRATEGIES)
     _one_of("[study] direction", settings.direction, ("minimize", "maximize"))
+    return settings
+
+
+def _run(table: dict[str, Any]) -> RunSettings:
+    settings = RunSettings(**_checked("run", table, RunSettings))
+    if settings.on is not None:
+        with blaming("[run] on "):
+            check_address(settings.on)
+    if not settings.reconnect > 0:
+        raise _error("[run] reconnect", "must be seconds, more than 0", settings.reconnect)
+    if settings.cores < 1:
+        raise _error("[run] cores", "must be 1 or more", settings.cores)
     return settings
 
 
