@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from experiments.clusters import account, prepared, started
 from saltus import Study, WorkerError, minimize
 from saltus.execution.ray import RayExecutor
 
@@ -75,3 +76,19 @@ def test_a_point_that_kills_every_ray_worker_has_failed(ray: Any, study: Study) 
     assert reasons == {"the worker died (WorkerCrashedError)"}
     with pytest.raises(WorkerError, match=r"the worker died \(WorkerCrashedError\)"):
         minimize(kills_its_process, SPACE, budget=4, seed=1, executor=executor)
+
+
+@pytest.mark.machines
+def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In processes of its own: `--on ray` starts Ray on this machine, and ends it."""
+    for name, value in RAY_ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    file = prepared(tmp_path, "ray", 12, workers=2)
+    running = started(file)
+    try:
+        assert running.wait(180) == 0, (tmp_path / "run.log").read_text()
+    finally:
+        running.kill()
+        running.wait()
+    found = account(file)
+    assert (found.on_record, found.different, found.invented, found.logged) == (12, 12, 0, 12)
