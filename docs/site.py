@@ -34,22 +34,7 @@ PAGES = {
     },
     **{f"experiments/results/{p.name}": f"results/{p.name}" for p in ROOT.glob("experiments/results/*.png")},
 }
-COMING = ("report.md", "clusters.md")
 HOME = {page: path for path, page in PAGES.items() if path != "README.md"}
-
-
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Leave out pages of the menu that are not written yet."""
-    for section in config.nav or []:
-        for pages in section.values():
-            pages[:] = [
-                page
-                for page in pages
-                if isinstance(page, str)
-                or (name := next(iter(page.values()))) not in COMING
-                or (ROOT / "docs" / name).exists()
-            ]
-    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
