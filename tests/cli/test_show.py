@@ -13,6 +13,7 @@ import pytest
 from saltus import Float, NotCountedError, Space, Study
 from saltus.cli import main
 from saltus.study import RecordError
+from saltus.study.database import VERSION
 
 from .command_line import saltus
 
@@ -110,7 +111,7 @@ def test_a_record_of_saltus_0_1_is_refused(
     assert main([command, str(old), *rest]) == 3
     out = capsys.readouterr()
     assert out.out == ""
-    assert "reads records of version 4, got one of version 1" in out.err
+    assert f"reads records of version {VERSION}, got one of version 1" in out.err
     assert f"`saltus migrate {old} NEW.db` takes its trials over" in out.err
 
 
