@@ -585,14 +585,19 @@ def test_nothing_finite_at_all_without_waiting() -> None:
 def test_workers_and_executors_find_it_too() -> None:
     result = streamed(slow_bowl, budget=3000, target=1e-6, seed=1, workers=2)
     assert result.success
-    running, most = 0, 0
+    running, most, begun = 0, 0, 0
+    lock, together = threading.Lock(), threading.Barrier(4, timeout=120)
 
     def fun(p: dict[str, Any]) -> float:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
+        nonlocal running, most, begun
+        with lock:
+            running, begun = running + 1, begun + 1
+            most, early = max(most, running), begun <= 4
+        if early:
+            together.wait()  # it breaks unless four are evaluated at a time
         value = slow_bowl(p)
-        running -= 1
+        with lock:
+            running -= 1
         return value
 
     with ThreadPoolExecutor(8) as pool:

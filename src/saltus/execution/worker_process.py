@@ -28,16 +28,13 @@ from .evaluation import (
     only_here,
 )
 from .evaluator import Started
+from .one_thread import ONE_THREAD, environment
 from .processes import WORKER_OF, deaf_to_ctrl_c, end_group, how_it_ended, own_session
 from .sending import packed
 
 if TYPE_CHECKING:  # a worker process is not to load the search
     from ..result import Candidate
 
-_ONE_THREAD = (
-    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
-    "VECLIB_MAXIMUM_THREADS",
-)
 _GUARD = (
     "a worker process ran the main part of the script again. A script that uses workers must guard it with "
     "`if __name__ == '__main__':`"
@@ -51,7 +48,6 @@ UNGUARDED = 64  # exit code of a worker process that would start workers while i
 _LONGEST_PICKLE = 1_000_000  # bytes of an exception that is sent itself, and not described
 _LONGEST_START = 600.0  # seconds
 _context = multiprocessing.get_context("spawn")  # a clean process: no threads, no locks
-_environment_lock = threading.Lock()
 
 
 def leave_if_unguarded() -> None:
@@ -127,7 +123,7 @@ class WorkerProcess:
             self._pipe, there = _context.Pipe()
             self._process = _context.Process(target=_serve, args=(there, self._load, self._own_errors))
             with (
-                _environment(dict.fromkeys(_ONE_THREAD, "1") | {WORKER_OF: str(os.getpid())}),
+                environment(ONE_THREAD | {WORKER_OF: str(os.getpid())}),
                 _main_that_exists(),
                 deaf_to_ctrl_c(),
             ):
@@ -258,19 +254,3 @@ def _main_that_exists() -> Iterator[None]:
         yield
     finally:
         main["__file__"] = path
-
-
-@contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """Environment variables for the processes that are started meanwhile."""
-    with _environment_lock:
-        before = {name: os.environ.get(name) for name in variables}
-        os.environ.update(variables)
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    del os.environ[name]
-                else:
-                    os.environ[name] = value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,7 +12,6 @@ from types import TracebackType
 from ..study.errors import SettingsError
 
 _PATIENCE = 10.0  # seconds that it has to end
-_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class Watch:
@@ -34,7 +32,6 @@ class Watch:
                 stdout=subprocess.PIPE,
                 stderr=said,
                 text=True,
-                env=dict.fromkeys(_ONE_THREAD, "1") | os.environ,
                 start_new_session=True,  # Ctrl-C is for the study; the end of this process ends it, too
             )
             assert self._process.stdout is not None
