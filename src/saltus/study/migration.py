@@ -42,9 +42,8 @@ def migrate(old: Path, new: Path) -> int:
         old: a record of version 1 (Saltus 0.1) to 4.
         new: the file to be made.
 
-    One of version 4 goes on as it would have. Of older ones, what was evaluated is past data for a search
-    that begins anew; what was asked and not evaluated is evaluated first. What was called "saltus" before
-    there was a model is "saltus-es".
+    What was evaluated is past data for a search that begins anew; what was asked and not evaluated is
+    evaluated first. What was called "saltus" before there was a model is "saltus-es".
     """
     if not old.is_file():
         raise RecordError(f"{old}: there is no record")
@@ -59,10 +58,8 @@ def migrate(old: Path, new: Path) -> int:
             trials = [_trial(row | points.get(row["id"], {})) for row in _rows(db, old, "trials")]
             snapshots = [_snapshot(row) for row in _rows(db, old, "generations")]
             sessions = [_taken(Session, row) for row in _rows(db, old, "sessions")]
-            before, going_on = int(state["trials"]), str(state["optimizer"])
-            if version < 4:
-                last = max((t.generation + 1 for t in trials), default=0)
-                before, going_on = len(trials), anew.mark(json.loads(going_on), last)
+            last = max((t.generation + 1 for t in trials), default=0)
+            going_on = anew.mark(json.loads(state["optimizer"]), last)
     except RecordError:
         raise
     except (sqlite3.Error, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
@@ -78,8 +75,7 @@ def migrate(old: Path, new: Path) -> int:
                 database.add([], snapshot, None)
             for number, session in enumerate(sessions):
                 database.put_session(number, session)
-            database.add(trials[:before], None, going_on)
-            database.add(trials[before:], None, None)
+            database.add(trials, None, going_on)
         os.replace(half, new)  # never half a record
     return len(trials)
 
