@@ -65,7 +65,11 @@ class Database:
         if path.stat().st_size == 0:
             raise RecordError(f"{path}: this file is empty, not a record")
         self._db = connected(path, write)
-        self._file = os.stat(path)
+        try:
+            self._file = os.stat(path)
+        except FileNotFoundError:  # somebody has just removed it
+            self._db.close()
+            raise RecordError(f"{path}: there is no record") from None
         try:
             with explained(self.path):
                 self._check_header()
