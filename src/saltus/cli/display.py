@@ -61,7 +61,7 @@ class Display(Progress):
         return self._glance
 
     def _write(self, glance: Glance | None) -> None:
-        """Show it."""
+        """Show the study as it is now; each form has its own way. None: there is no record yet."""
 
 
 class Lines(Display):

@@ -120,5 +120,5 @@ class Saying(logging.Handler):
     """A handler that says what is logged, with the time."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """A line."""
+        """Say what a record of the log tells, as one line."""
         say(f"{clock()}  {record.getMessage()}")

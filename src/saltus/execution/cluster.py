@@ -251,7 +251,7 @@ class OnCluster:
 
 @dataclass(slots=True)
 class _Job:
-    """An evaluation there."""
+    """An evaluation on the cluster: a job of the driver, however often it is sent."""
 
     sent: _Sent
     evaluator: OnCluster

@@ -102,11 +102,11 @@ class DaskCluster:
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """What messages call this cluster."""
         return f"the Dask scheduler at {self._address}"
 
     def connect(self, seconds: float) -> Executor:
-        """A new client."""
+        """An executor by a new client, which has so many seconds to reach the scheduler."""
         try:
             import distributed
         except ImportError as error:

@@ -64,10 +64,7 @@ class CategoryPairs(Phase):
 
     def ready(self, results: Results) -> bool:
         """Everything, or anything that is better."""
-        if results.complete:
-            return True
-        known = results.known_part()
-        return len(known.values) > 0 and known.best().key < self.best.key
+        return results.decide(self.best)
 
     def observe(self, results: Results) -> None:
         """Take the best, if it is better; else go on."""

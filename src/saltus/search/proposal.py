@@ -102,6 +102,13 @@ class Results(NamedTuple):
             Proposals(self.points.x[rows], self.points.plateaus[rows]), self.values[rows], violations
         )
 
+    def decide(self, best: Evaluated) -> bool:
+        """Whether all are known, or one that is better than this point: more would change nothing."""
+        if self.complete:
+            return True
+        known = self.known_part()
+        return len(known.values) > 0 and known.best().key < best.key
+
     def known_part(self) -> Results:
         """What is known of the batch, without anything from elsewhere."""
         return self if self.known is None else self.part(self.known)
