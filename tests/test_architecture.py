@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,7 +81,7 @@ def arrows(package: Path) -> list[Arrow]:
     found = []
     for name, path in known.items():
         file = path.relative_to(package).as_posix()
-        for line, dotted, deferred in imports(ast.parse(path.read_text()), name):
+        for line, dotted, deferred in imports(path.read_text(), name):
             if dotted[0] != package.name:
                 continue
             target = resolve(dotted[1:], known)
@@ -101,10 +102,11 @@ def resolve(parts: tuple[str, ...], known: dict[str, Path]) -> str:
     return "__init__"
 
 
+@cache  # most modules are looked at by many tests
 def imports(
-    tree: ast.Module, name: str = "", package: str = "saltus"
-) -> Iterator[tuple[int, tuple[str, ...], bool]]:
-    """Line, absolute dotted name, and whether it is deferred, of every import of a module."""
+    text: str, name: str = "", package: str = "saltus"
+) -> tuple[tuple[int, tuple[str, ...], bool], ...]:
+    """Line, absolute dotted name, and whether it is deferred, of every import of a module with this text."""
     here = (package, *name.split("."))[:-1]
 
     def visit(node: ast.AST, deferred: bool) -> Iterator[tuple[int, tuple[str, ...], bool]]:
@@ -126,7 +128,7 @@ def imports(
             for child in ast.iter_child_nodes(node):
                 yield from visit(child, later)
 
-    yield from visit(tree, False)
+    return tuple(visit(ast.parse(text), False))
 
 
 def upward(found: list[Arrow]) -> list[str]:
@@ -201,7 +203,7 @@ def foreign(package: Path) -> list[str]:
     return [
         f"{path.relative_to(package).as_posix()}:{line}: {name} -> {dotted[0]}"
         for name, path in modules(package).items()
-        for line, dotted, _ in imports(ast.parse(path.read_text()), name)
+        for line, dotted, _ in imports(path.read_text(), name)
         if dotted[0] in FOREIGN
     ]
 

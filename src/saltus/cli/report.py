@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from ..report.compare import MOST_STUDIES, compare
-from ..report.digest import gather
+from ..report.reader import all_of
 from ..report.writing import check_name, page_of, write
 from ..study import SettingsError, Study
 from .studies import opened, record_of
@@ -38,8 +38,4 @@ def _comparison(studies: list[Study]) -> str:
                 f"{study.path} is to {study.head.direction} and {studies[0].path} to "
                 f"{studies[0].head.direction}: their values cannot be compared"
             )
-    summaries = [study.summary() for study in studies]
-    digests = [
-        gather(s, study.trials(), study.snapshots()) for s, study in zip(summaries, studies, strict=True)
-    ]
-    return compare(list(zip(summaries, digests, strict=True)))
+    return compare([(seen.summary, seen.digest) for seen in map(all_of, studies)])

@@ -10,6 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from ..search.learnt import MOST_LOOKED_AT
 from ..space import Space
 from ..study.summary import Summary, ranking
 from ..study.trial import Session, Snapshot, Trial
@@ -96,6 +97,7 @@ class Digest:
     Attributes:
         ids: the number of the trial of each evaluation.
         points: evenly chosen evaluations.
+        sample: more of them, with a value: what a model is made of.
         values: every finite value, those that violate constraints included.
         envelope: of the values of feasible evaluations.
         seconds: how long each evaluation took.
@@ -114,6 +116,7 @@ class Digest:
     pool: Pool
     ids: array[int] = field(default_factory=lambda: array("q"))
     points: Thinned[Place] = field(default_factory=lambda: Thinned(_MOST_POINTS))
+    sample: Thinned[Trial] = field(default_factory=lambda: Thinned(MOST_LOOKED_AT))
     values: array[float] = field(default_factory=lambda: array("d"))
     envelope: Envelope = field(default_factory=lambda: Envelope(_MOST_ENVELOPES))
     seconds: array[float] = field(default_factory=lambda: array("d"))
@@ -134,7 +137,7 @@ class Digest:
     def copy(self) -> Digest:
         """Another one, which grows by itself."""
         other = copy(self)
-        for name in ("pool", "ids", "points", "values", "envelope", "seconds", "failed"):
+        for name in ("pool", "ids", "points", "sample", "values", "envelope", "seconds", "failed"):
             setattr(other, name, copy(getattr(self, name)))
         other.improvements, other.snapshots = copy(self.improvements), copy(self.snapshots)
         other.limits = {name: copy(kept) for name, kept in self.limits.items()}
@@ -220,6 +223,7 @@ class Gathering:
         if not math.isfinite(value):
             return
         digest.values.append(value)
+        digest.sample.add(trial)
         digest.pool.add(place)
         if digest.best is None or self._key(trial) < self._key(digest.best):
             digest.best = trial

@@ -7,9 +7,9 @@ from ..search.learnt import Share
 from ..study.summary import Summary, sign_of
 from . import model_charts
 from .details import Shown
-from .insight import Insight
+from .insight import Basis, Insight
 from .parts import figure, key, paragraph
-from .words import clipped, number, percent, text
+from .words import clipped, count, number, percent, text
 
 HARDLY = 0.05  # of the differences, at most: such a variable hardly matters
 MOST_IDLE = 8
@@ -28,8 +28,25 @@ def sure(value: float, error: float) -> str:
     return f"between {number(low)} and {number(high)} in 19 of 20 cases"
 
 
-def what_matters(shares: Mapping[str, Share]) -> str:
-    """Which variables matter, in words and bars."""
+def made_of(basis: Basis) -> str:
+    """Which evaluations a model knows, as part of a sentence.
+
+    >>> made_of(Basis(9, 9, 9))
+    'a model of all 9 evaluations that have a value'
+    >>> made_of(Basis(80, 300, 300))
+    'a model of 80 evaluations that lie apart, out of all 300 that have a value'
+    >>> made_of(Basis(250, 5000, 98969))  # doctest: +ELLIPSIS
+    '... of 250 evaluations that lie apart, out of 5,000 evenly chosen ones of all 98,969 that have a value'
+    """
+    used, looked_at, known = map(count, basis)
+    if basis.used >= basis.known:
+        return f"a model of all {known} evaluations that have a value"
+    chosen = f"{looked_at} evenly chosen ones of " * (basis.looked_at < basis.known)
+    return f"a model of {used} evaluations that lie apart, out of {chosen}all {known} that have a value"
+
+
+def what_matters(shares: Mapping[str, Share], basis: Basis) -> str:
+    """Which variables matter, in words and bars; `basis` is what the model was made of."""
     (first, most), *others = shares.items()
     between = f"between {percent(most.low)} and {percent(most.high)}"
     words = f"Around the best point, {percent(most.share)} of the differences in value "
@@ -46,7 +63,7 @@ def what_matters(shares: Mapping[str, Share]) -> str:
         ("whisker", "how sure that is: in 9 of 10 cases within", True),
     )
     caption = (
-        "By a model of all evaluations, within a quarter of each range around the best point. "
+        f"By {made_of(basis)}, within a quarter of each range around the best point. "
         "Where variables act together, both get the share, so all of them may add up to more than 100 %. "
         "If values span many orders of magnitude, factors are compared instead of differences."
     )
@@ -70,7 +87,10 @@ def effects(summary: Summary, insight: Insight, positive: bool) -> str:
         ("mean", "the value to expect, in 9 of 10 cases within the band", True),
         ("ring", "best", summary.best is not None),
     )
-    words = "What the model expects if one variable is changed and all others stay as at the best point."
+    words = (
+        f"What {made_of(insight.basis)} expects if one variable is changed and all others stay as at the "
+        "best point."
+    )
     return f'{paragraph(words)}{signs}<div class="small">\n' + "\n".join(figures) + "\n</div>"
 
 

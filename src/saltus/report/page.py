@@ -37,7 +37,13 @@ def render(
         insight: what a model of the evaluations tells (`saltus.report.insight`).
         now: the date on the page, in seconds since 1970.
     """
-    digest = gather(summary, trials, snapshots)
+    return page(summary, gather(summary, trials, snapshots), insight, now=now)
+
+
+def page(
+    summary: Summary, digest: Digest, insight: Insight | None = None, *, now: float | None = None
+) -> str:
+    """The same of a record that was read; the arguments are those of `render`."""
     return document(summary.name, parts(summary, digest, insight, now=now))
 
 
@@ -56,7 +62,7 @@ def parts(
     positive = min(digest.values, default=0.0) > 0
     contents = {
         "best": ("Best point", sections.best_point(summary, insight.recommended)),
-        "matters": ("What matters", model_sections.what_matters(shares) if shares else ""),
+        "matters": ("What matters", model_sections.what_matters(shares, insight.basis) if shares else ""),
         "effects": (
             "How it matters",
             model_sections.effects(summary, insight, positive) if insight.effects else "",

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from ..study import SettingsError, Study
 from .insight import insight
-from .page import render
+from .page import page
+from .reader import all_of
 
 
 def page_of(study: Study) -> str:
     """All that can be said of a study now, as one page."""
-    return render(study.summary(), study.trials(), study.snapshots(), insight(study))
+    seen = all_of(study)
+    return page(seen.summary, seen.digest, insight(study, seen.digest))
 
 
 def check_name(out: Path, what: str) -> None:

@@ -247,6 +247,11 @@ class Learnt:
         return Recommended(self._encoding.params_of(point), point, self._sign * value, error)
 
     @property
+    def used(self) -> int:
+        """How many evaluations the model knows: of those that are looked at, some that are far apart."""
+        return 0 if self._panel is None else len(self._panel.models[0].z)
+
+    @property
     def space(self) -> Space:
         """The variables."""
         return self._encoding.space

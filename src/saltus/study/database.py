@@ -325,11 +325,13 @@ class Database:
 
     def _trials(self, condition: str, *values: Any) -> Iterator[Trial]:
         with explained(self.path):
-            for row in self._db.execute(f"{_WITH_POINTS} {condition}", values):
-                trial, point = self._checked("trials", row[:-4]), row[-4:]
-                if point[0] is None:
-                    raise self._damaged(f"the point of trial {trial[0]} is missing")
-                yield self._trial(trial, self._checked("points", point)[1])
+            rows = self._db.execute(f"{_WITH_POINTS} {condition}", values)
+            with self._understanding("trials"):  # once, not for each of many rows
+                for row in rows:
+                    trial, point = self._checked("trials", row[:-4]), row[-4:]
+                    if point[0] is None:
+                        raise self._damaged(f"the point of trial {trial[0]} is missing")
+                    yield self._trial(trial, self._checked("points", point)[1])
 
     def snapshots(self, first: int = 0) -> Iterator[Snapshot]:
         """All generations from a number on, one at a time."""
@@ -369,16 +371,15 @@ class Database:
         return row[:-1]
 
     def _trial(self, row: tuple[Any, ...], params: Any) -> Trial:
-        with self._understanding("trials"):
-            id, generation, status, value, violation, constraints, failure, *rest = row
-            amounts = None
-            if constraints is not None:
-                given = json.loads(constraints).items()
-                amounts = {name: math.nan if c is None else float(c) for name, c in given}
-            kind = None if failure is None else Failure[failure]
-            point = json.loads(params)
-            self._check_point(point)
-            return typed(Trial(id, generation, point, status, value, violation, amounts, kind, *rest))
+        id, generation, status, value, violation, constraints, failure, *rest = row
+        amounts = None
+        if constraints is not None:
+            given = json.loads(constraints).items()
+            amounts = {name: math.nan if c is None else float(c) for name, c in given}
+        kind = None if failure is None else Failure[failure]
+        point = json.loads(params)
+        self._check_point(point)
+        return typed(Trial(id, generation, point, status, value, violation, amounts, kind, *rest))
 
     def _check_point(self, params: Any) -> None:
         """A value for each active variable, in their order and within their ranges, and nothing else."""

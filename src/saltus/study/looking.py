@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .._typing import Params
@@ -35,6 +35,12 @@ class Looking(Record):
         return self.summary().best
 
     @property
+    def noisy(self) -> bool:
+        """Whether values are taken for noisy: since somebody said so, or since the search has noticed it."""
+        with self._reading() as database, self._readable():
+            return bool(self.head.noisy or json.loads(database.state()[1]).get("noticed"))
+
+    @property
     def recommended(self) -> Recommended | None:
         """The point to take, what it is worth, and the standard error of that, as `Optimizer.recommended`.
 
@@ -47,13 +53,13 @@ class Looking(Record):
         >>> study.recommended.params == study.best.params, study.recommended.error
         (True, 0.0)
         """
+        if not self.noisy:
+            best, own = self.best, Encoding(self.space)
+            if best is None or best.value is None:
+                return None
+            x = own.numbers_of(best.params)
+            return Recommended(own.params_of(x), x, best.value, 0.0)
         with self._reading() as database, self._readable():
-            if not (self.head.noisy or json.loads(database.state()[1]).get("noticed")):
-                best, own = self.best, Encoding(self.space)
-                if best is None or best.value is None:
-                    return None
-                x = own.numbers_of(best.params)
-                return Recommended(own.params_of(x), x, best.value, 0.0)
             try:
                 found = self._optimizer(database)[0].recommended
             except DepartedError as error:
@@ -170,14 +176,16 @@ class Looking(Record):
         """
         return self.learnt().predict(points)
 
-    def learnt(self, *, looked_at: int = MOST_LOOKED_AT) -> Learnt:
+    def learnt(self, *, looked_at: int = MOST_LOOKED_AT, trials: Iterable[Trial] | None = None) -> Learnt:
         """What the record teaches by now: one model of it for `sensitivity`, `predict` and `effects`.
 
         Args:
-            looked_at: evaluations that the model is made of at most; of more, evenly chosen ones.
+            looked_at: evaluations that are looked at, at most; of more, evenly chosen ones.
+            trials: those that count, for who has read the record; by default it is read.
         """
         memory = Memory(len(self.space))
         with self._reading() as database, self._readable():
             encoding = anew.encoding(self.space, json.loads(database.state()[1]))
-            remember(memory, (t for t in database.trials() if t.evaluated), self.space, self.head.direction)
+            read = database.trials() if trials is None else trials
+            remember(memory, (t for t in read if t.evaluated), self.space, self.head.direction)
         return Learnt(encoding, memory, maximize=self.maximize, looked_at=looked_at)

@@ -26,6 +26,7 @@ def _types_of(kind: Any) -> frozenset[Any]:
     return frozenset({float, int}) if kind is float else frozenset({get_origin(kind) or kind})
 
 
+_encoded = json.JSONEncoder(default=bytes.hex).encode  # made once: a long record has many rows
 _TIMES = ("created", "started", "ended")
 _LATEST = 6e10  # seconds before and after 1970 that any calendar can tell: the years 69 to 3871
 _ALLOWED = {
@@ -52,9 +53,8 @@ def insert(db: sqlite3.Connection, table: str, values: Sequence[Any]) -> None:
 
 
 def checksum(values: Sequence[Any]) -> int:
-    """Of a row, as JSON."""
-    plain = [v.hex() if isinstance(v, bytes) else v for v in values]
-    return zlib.crc32(json.dumps(plain).encode("ascii"))
+    """Of a row, as JSON; bytes as hexadecimal digits."""
+    return zlib.crc32(_encoded(values).encode("ascii"))
 
 
 def trial_row(trial: Trial) -> tuple[Any, ...]:

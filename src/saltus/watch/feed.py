@@ -9,15 +9,16 @@ from contextlib import suppress
 
 from ..report.insight import Insight, insight
 from ..report.page import document, parts
+from ..report.reader import Reader, Seen
 from ..report.words import count, text
 from ..study import Study, StudyError
-from .reader import Reader, Seen
 
 POLL = 0.2  # seconds between looks at the record's files
 PAUSE = 0.4  # seconds at least between two versions of the page, ...
 SHARE = 0.5  # ... and of the time, at most, that is spent on making them
 MODEL_PAUSE, MODEL_SHARE = 3.0, 0.1  # the same of the model
-LOOKED_AT = 600  # evaluations that the model is made of
+IN_ONE_GO = 4.0  # seconds of reading a long record until the page says how far it is; the first time at once
+LOOKED_AT = 600  # evaluations that the model is chosen from
 
 
 class Feed:
@@ -104,7 +105,10 @@ class Feed:
     def _refresh(self) -> None:
         trouble = ""
         try:
-            self._seen = seen = self._reader.read()
+            seen, begun = self._reader.read(), time.monotonic()
+            while self._seen is not None and not seen.complete and time.monotonic() - begun < IN_ONE_GO:
+                seen = self._reader.read()
+            self._seen = seen
             if not seen.complete:
                 trouble = f"Reading the record: {count(len(seen.digest.ids), 'evaluation')} so far."
             new = {"trouble": _notice(trouble), **parts(seen.summary, seen.digest, self._insight)}
@@ -125,12 +129,12 @@ class Feed:
         while not self._closed.wait(pause):
             signs, begun = self._reader.signs(), time.monotonic()
             if self._seen is None or not self._seen.complete:  # first things first
-                pause = PAUSE
+                pause = POLL
                 continue
             if signs != last:
                 last = signs
                 with suppress(StudyError):
-                    self._insight = insight(self._study, looked_at=LOOKED_AT)
+                    self._insight = insight(self._study, self._seen.digest, looked_at=LOOKED_AT)
                     self._learnt.set()
             spent = time.monotonic() - begun
             pause = max(MODEL_PAUSE, spent * (1 / MODEL_SHARE - 1))

@@ -8,9 +8,9 @@ from typing import Any
 
 from saltus import Study
 from saltus.report.digest import Digest, gather
-from saltus.watch.reader import Reader, Seen
+from saltus.report.reader import Reader, Seen
 
-from .records import filled, grow, new
+from ..watch.records import filled, grow, new
 
 
 def told(digest: Digest) -> dict[str, Any]:

@@ -7,13 +7,13 @@ import os
 from contextlib import closing
 from typing import NamedTuple
 
-from ..report.digest import Digest, Gathering
 from ..study import Study
 from ..study.database import Database
 from ..study.known import in_line
 from ..study.lock import is_held
 from ..study.summary import Summary, Tally
 from ..study.trial import Session
+from .digest import Digest, Gathering
 
 AT_A_TIME = 20_000  # trials of a long record, until there is something to be seen
 
@@ -78,7 +78,8 @@ class Reader:
                 self._gathering.trial(trial)
             self._trials += len(over)
             read = self._trials + len(rows[:most]) - len(over)
-            snapshots = [s for s in database.snapshots(self._generations) if complete or s.first < read]
+            later = database.snapshots(self._generations)
+            snapshots = list(itertools.takewhile(lambda s: complete or s.first < read, later))
             waiting = len(in_line(database))
         # the last one may be written again, with what is asked of its generation later
         past = len(list(itertools.takewhile(lambda s: s.first < self._trials, snapshots[:-1])))
@@ -93,3 +94,11 @@ class Reader:
             gathering.snapshot(snapshot)
         summary = tally.summary(gathering.restarts, sessions, is_held(self._study.path), waiting)
         return Seen(summary, gathering.digest(sessions), complete)
+
+
+def all_of(study: Study) -> Seen:
+    """A study as it is on record now: every row is read once, and a long record does not fill the memory."""
+    reader = Reader(study)
+    while not (seen := reader.read()).complete:
+        pass
+    return seen
