@@ -13,9 +13,10 @@ import pytest
 from saltus import Bool, Categorical, Float, Int, Optimizer, Outcome, Space, Stop, _serialize, minimize
 from saltus._typing import FloatArray
 from saltus.problems import Problem, coil_spring, pressure_vessel
-from saltus.search.model_run import FIRST_SIDE, LARGEST_SIDE, ModelRun
+from saltus.search.model_run import FIRST_SIDE, KAPPAS, LARGEST_SIDE, ModelRun
 from saltus.search.proposal import Evaluated, Results
 from saltus.space.encoding import Encoding
+from saltus.space.variables import Variable
 from tests.search.playing import modelled
 
 MIXED = Space([Float(-5, 5), Int(0, 20), Int(0, 3), Bool()])
@@ -357,7 +358,7 @@ def test_designs_take_few_evaluations(make: Callable[[], Problem]) -> None:
     assert any(result.stop is Stop.TARGET for result in runs)
 
 
-def test_every_second_turn_is_for_the_value_of_a_category_that_was_tried_least() -> None:
+def test_every_third_turn_is_for_the_value_of_a_category_that_was_tried_least() -> None:
     """However good another value is."""
     choices = ["good", "bad", "worse"]
     space = Space({"x": Float(-5, 5), "y": Float(-5, 5), "c": Categorical(choices)})
@@ -372,4 +373,47 @@ def test_every_second_turn_is_for_the_value_of_a_category_that_was_tried_least()
     first = 6  # points of the design
     good, bad, worse = (tried[first:].count(choice) for choice in choices)
     assert good > max(bad, worse)
-    assert bad + worse >= (len(tried) - first) // 3  # steps by a quadratic come between the turns
+    assert bad + worse >= (len(tried) - first) // 5  # steps by a quadratic come between the turns
+
+
+@pytest.mark.parametrize("kind", [Bool(), Int(0, 1), Categorical(["a", "b"])])
+def test_of_few_combinations_none_is_closed_for_having_its_share(kind: Variable) -> None:
+    """With two values, each of them is tried half of the time: then both would be closed after a while."""
+    space = Space({"x": Float(-5, 5), "k": kind})
+    player = Player(space, lambda x: abs(x[0] - 1.3) + 0.1 * x[1]).play(20)
+    known = player.domain.model.known()[0]
+    assert len(known) == 20
+    for point in known:
+        assert point[1:] not in player.run._closed(known[-1], np.empty((0, 2)), 1.0)
+
+
+def test_on_a_plateau_every_turn_is_for_other_values_of_categories() -> None:
+    """More points of a plateau would be as good as the best one, again and again."""
+    player = Player(Space({"x": Float(-5, 5), "c": Categorical(["a", "b", "c"])}), lambda x: 3.0)
+    while not player.run.flat:
+        player.step()
+        assert len(player.domain.memory) < 25
+    assert all(player.run._exploring(turn) for turn in range(6))
+    own = player.run.best.plateaus[-1]
+    for _ in range(3):
+        player.step()
+        assert player.batches[-1][0, -1] != own
+
+
+def test_a_rare_value_is_judged_by_a_model_of_its_own() -> None:
+    """One value is good and the same everywhere; the other is better within a tenth of the range."""
+
+    def fun(x: FloatArray) -> float:
+        return 1.0 if x[1] == 0 else 2.0 - 1.5 * float(np.exp(-2.0 * (x[0] - 3.0) ** 2))
+
+    player = Player(Space({"x": Float(-5, 5), "c": Categorical(["wide", "narrow"])}), fun)
+    while player.run.best.value >= 1.0:
+        player.step()
+        assert len(player.domain.memory) < 25
+
+
+def test_the_usual_turns_are_left_to_the_region() -> None:
+    """Also those that look where little is known: otherwise these would be taken away from it for ever."""
+    player = Player(Space({"x": Float(-5, 5), "c": Categorical(["a", "b"])}), lambda x: 0.0)
+    left = {KAPPAS[turn % len(KAPPAS)] for turn in range(24) if not player.run._exploring(turn)}
+    assert left == set(KAPPAS)

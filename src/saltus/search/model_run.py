@@ -2,11 +2,13 @@
 
 The first points are spread over the first Gaussian. Then each point is where mean - kappa sd is lowest, with
 kappa in turns, in a region of the mixed lattice that grows with success and shrinks without. A point that is
-known is never proposed, nor are integers that have been tried often enough. In between, the continuous
-variables go to the bottom of a quadratic through the points with the same integers as the best, as long as
-that helps. Where there are categories, the value that was tried least has every second turn, anywhere; such
-points say nothing about the region. If most points of the region are as good as the best one, that lies on a
-plateau: the region grows, and every second turn is for what is little known, anywhere.
+known is never proposed, nor are integers that have been tried often enough: more often than continuous
+variables need, and than their share of all combinations of integers. In between, the continuous variables go
+to the bottom of a quadratic through the points with the same integers as the best, as long as that helps.
+Where there are categories, the value that was tried least has every third turn, anywhere; such points say
+nothing about the region, and the model that chooses them knows those with the same value alone. If most
+points of the region are as good as the best one, that lies on a plateau: the region grows, and every second
+turn is for what is little known, anywhere; with categories every turn is for the value that was tried least.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._typing import FloatArray, Mask
-from ..model import MOST_POINTS
+from ..model import MOST_POINTS, Fitted
 from ..model.quadratic import Step, limited_step, step
 from ..order import Key
 from .acquisition import (
@@ -55,7 +57,12 @@ LIMITED_PAUSE = 1  # ... and with constraints
 LIKELY = math.log(0.5)  # that a step by a quadratic does not fail: at least
 LIMITED_POINTS = 100  # and five for each variable, of models with constraints
 SMALLEST_LIMITED = 1e-3  # region with constraints
-TRIES = 2  # of the same integers, for each continuous variable: then others have to be tried
+TRIES = 2  # of the same integers, for each continuous variable: then others have to be tried, ...
+SHARES = 4  # ... but not before these have had so many times their share of all evaluations
+RARE_EVERY = 3  # turns: one is for the value of a category that was tried least, on a plateau all of them
+MARGIN = 0.1  # of the standard deviation of values, by which such a point is to be better than the others ...
+OPTIMISM = (1.0, 20.0)  # ... with the same value, and the kappas that this may take
+FLAT_EVERY = 2  # turns on a plateau without categories: one is for what is little known
 MOST_PENDING = 64
 
 
@@ -64,12 +71,11 @@ class Look(NamedTuple):
 
     centre: FloatArray
     side: float
-    column: int | None = None
-    value: float = 0.0
+    fixed: tuple[int, float] | None = None  # the category's column, and the value
 
     def only(self, criterion: Criterion) -> Criterion:
         """What is to be lowest, with that value alone."""
-        return criterion if self.column is None else WithValue(criterion, self.column, self.value)
+        return criterion if self.fixed is None else WithValue(criterion, *self.fixed)
 
 
 class ModelRun(Phase):
@@ -226,7 +232,9 @@ class ModelRun(Phase):
         look = Look(best, self._side)
         if exploring and self.domain.n_categories:
             look = self._rare(best, under_way, rng)
-            acquisition = acquisition._replace(closed=Seen(np.empty((0, self.domain.lattice.size))))
+            model = surrogate.about(look.centre, under_way, most, in_passing=True, with_value=look.fixed)
+            kappa, none = self._optimism(model, look, rng), Seen(np.empty((0, self.domain.lattice.size)))
+            acquisition = Acquisition(model, kappa, seen, none)
         elif exploring:
             look = Look(best, LARGEST_SIDE)
         if surrogate.limited:
@@ -276,7 +284,8 @@ class ModelRun(Phase):
         """Anywhere, with the value of a category that was tried least, but not that of the best point.
 
         A value that was seen in bad places alone looks bad itself, and what is near the best point with one
-        value says little about another: the model would leave it for ever.
+        value says little about another: the model would leave it for ever. So such a point is compared with
+        those of the same value alone, by a model that knows no others.
         """
         surrogate, lattice = self.domain.model, self.domain.model.cube.lattice
         known, merits = surrogate.known()
@@ -286,16 +295,32 @@ class ModelRun(Phase):
         values = lattice.value(np.where(np.arange(lattice.size) == j, places[:, None], 0.0))[:, j]
         tried = np.concatenate((known, under_way))[:, column]
         counts = (np.abs(tried - values[:, None]) < SAME).sum(axis=1)
-        others = np.flatnonzero(np.abs(values - best[column]) > SAME)
+        others = rng.permutation(np.flatnonzero(np.abs(values - best[column]) > SAME))
         value = float(values[others[counts[others].argmin()]])
         own = np.flatnonzero(np.abs(known[:, column] - value) < SAME)
         centre = known[own[merits[own].argmin()]].copy() if len(own) else best.copy()
         centre[column] = value
-        return Look(centre, LARGEST_SIDE, column, value)
+        return Look(centre, LARGEST_SIDE, (column, value))
+
+    def _optimism(self, model: Fitted, look: Look, rng: np.random.Generator) -> float:
+        """The least kappa with which there may be something better than the centre of a look, by a margin.
+
+        With a smaller one the point with the lowest mean - kappa sd would be next to the centre, and teach
+        nothing; with a larger one it would be in a corner.
+        """
+        cube = self.domain.model.cube
+        points = random_points(cube, region(cube, look.centre, look.side, model.lengths), rng)
+        if look.fixed is not None:
+            points[:, look.fixed[0]] = look.fixed[1]
+        mean, sd = model.predict(points)
+        needed = (mean - model.mean(look.centre[None]) + MARGIN) / sd
+        return float(np.clip(needed.min(), *OPTIMISM))
 
     def _exploring(self, turn: int) -> bool:
         """Whether a turn is for what is little known, wherever it is."""
-        return turn % 2 == 1 and (self.flat or self.domain.n_categories > 0)
+        if self.domain.n_categories:
+            return self.flat or turn % RARE_EVERY == 1
+        return self.flat and turn % FLAT_EVERY == 1
 
     @property
     def _side(self) -> float:
@@ -305,8 +330,9 @@ class ModelRun(Phase):
     def _closed(self, best: FloatArray, under_way: FloatArray, kappa: float) -> Seen:
         """Integers that were tried too often; for those of the best point, only since it is the best.
 
-        Under constraints none where the mean alone counts: the best integers may have been tried just outside
-        of the feasible region each time.
+        Where there are few combinations of them, all would soon have been: an integer of two values is not
+        closed for being tried half of the time. Under constraints none is where the mean alone counts: the
+        best integers may have been tried just outside of the feasible region each time.
         """
         n, surrogate = self.domain.n_continuous, self.domain.model
         known = np.concatenate((surrogate.known()[0], under_way))[:, n:]
@@ -315,7 +341,8 @@ class ModelRun(Phase):
         which, counts = np.unique(np.round(known, 9), axis=0, return_counts=True)
         own = (np.abs(which - best[n:]) < SAME).all(axis=1)
         counts[own] = self.tries
-        return Seen(which[counts > TRIES * n])
+        combinations = math.prod(float(last) + 1.0 for last in self.domain.lattice.last)
+        return Seen(which[counts > max(TRIES * n, SHARES * len(known) / combinations)])
 
     def _anything_new(self, box: Region, seen: Seen, rng: np.random.Generator) -> FloatArray:
         cube = self.domain.model.cube

@@ -38,6 +38,7 @@ REFIT = 0.04  # new parameters after this share of more points
 MOST_FITS = 32  # that are kept
 REMEMBERED = 20  # generations that were predicted
 SEPARATE = 4  # so many constraints have parameters of their own, more share them
+_SAME = 1e-9  # of values in the unit cube
 SATISFIED = -0.1  # of the usual violation: where constraints hold and nobody says by how much
 
 
@@ -126,6 +127,7 @@ class Surrogate:
         most: int = MOST_POINTS,
         *,
         in_passing: bool = False,
+        with_value: tuple[int, float] | None = None,
     ) -> Fitted:
         """The model for the surroundings of a point; what is under way counts as if it were as predicted.
 
@@ -135,6 +137,8 @@ class Surrogate:
             most: how many points it may be made of.
             in_passing: whether new parameters are for this once. So a search does not depend on how many
                 extra points free workers have asked for.
+            with_value: a column, and the value of it that all points have of which the model is made; the
+                parameters are for these alone, too.
         """
         x, y = self.known()
         rows = chosen(x, y, near, self._lengths(), most, self.cube.sizes)
@@ -150,6 +154,12 @@ class Surrogate:
             theta = self._likeliest(count, "", lambda: fit(x, y, self.theta, held=self._held, sizes=sizes))
             if not in_passing:
                 self.theta, self.fitted = theta, count
+        if with_value is not None:
+            own = np.abs(x[:, with_value[0]] - with_value[1]) < _SAME
+            if own.any():
+                x, y = x[own], y[own]
+                name = f"{with_value[0]} {with_value[1]:.9f}"
+                theta = self._likeliest(count, name, lambda: fit(x, y, held=self._held, sizes=sizes))
         model = condition(theta, x, y, sizes)
         return model if besides is None or not len(besides) else model.believing(besides)
 
