@@ -35,7 +35,8 @@ def _data(name: str) -> Any:
     return (inputs[:DIGITS_ROWS], targets[:DIGITS_ROWS]) if name == "digits" else (inputs, targets)
 
 
-def _cross_validated(model: Any, data: str, scoring: str) -> float:
+def cross_validated(model: Any, data: str, scoring: str) -> float:
+    """The mean score of a model in three folds of a data set that ships with scikit-learn."""
     from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
     from threadpoolctl import threadpool_limits
 
@@ -60,9 +61,7 @@ def _svm(p: Mapping[str, Any]) -> float:
 
     reduction = PCA(p["components"], whiten=p["whiten"], random_state=0)
     machine = SVC(C=p["C"], gamma=p["gamma"], max_iter=20_000)
-    return 1.0 - _cross_validated(
-        make_pipeline(_scaled(p["scale"]), reduction, machine), "digits", "accuracy"
-    )
+    return 1.0 - cross_validated(make_pipeline(_scaled(p["scale"]), reduction, machine), "digits", "accuracy")
 
 
 def _svr(p: Mapping[str, Any]) -> float:
@@ -71,7 +70,7 @@ def _svr(p: Mapping[str, Any]) -> float:
     from sklearn.svm import SVR
 
     machine = SVR(C=p["C"], gamma=p["gamma"], epsilon=p["epsilon"], max_iter=20_000)
-    return 1.0 - _cross_validated(make_pipeline(_scaled(p["scale"]), machine), "diabetes", "r2")
+    return 1.0 - cross_validated(make_pipeline(_scaled(p["scale"]), machine), "diabetes", "r2")
 
 
 def _net(p: Mapping[str, Any]) -> float:
@@ -83,7 +82,7 @@ def _net(p: Mapping[str, Any]) -> float:
     features = PolynomialFeatures(p["degree"], interaction_only=p["interactions_only"], include_bias=False)
     net = ElasticNet(alpha=p["alpha"], l1_ratio=p["l1_ratio"], max_iter=p["rounds"], random_state=0)
     model = make_pipeline(_scaled(p["scale"]), features, StandardScaler(), net)
-    return 1.0 - _cross_validated(model, "diabetes", "r2")
+    return 1.0 - cross_validated(model, "diabetes", "r2")
 
 
 def _boosting(p: Mapping[str, Any]) -> float:
@@ -93,7 +92,7 @@ def _boosting(p: Mapping[str, Any]) -> float:
     settings = dict(p)
     loss = "huber" if settings.pop("robust") else "squared_error"
     model = GradientBoostingRegressor(random_state=0, loss=loss, **settings)
-    return 1.0 - _cross_validated(model, "diabetes", "r2")
+    return 1.0 - cross_validated(model, "diabetes", "r2")
 
 
 def _forest(p: Mapping[str, Any]) -> float:
@@ -103,7 +102,7 @@ def _forest(p: Mapping[str, Any]) -> float:
     settings = dict(p)
     weight = "balanced" if settings.pop("balanced") else None
     model = ExtraTreesClassifier(random_state=0, class_weight=weight, **settings)
-    return -_cross_validated(model, "breast_cancer", "neg_log_loss")
+    return -cross_validated(model, "breast_cancer", "neg_log_loss")
 
 
 def _perceptron(p: Mapping[str, Any]) -> float:
@@ -121,7 +120,7 @@ def _perceptron(p: Mapping[str, Any]) -> float:
         max_iter=p["epochs"],
         random_state=0,
     )
-    return -_cross_validated(make_pipeline(_scaled(p["scale"]), model), "wine", "neg_log_loss")
+    return -cross_validated(make_pipeline(_scaled(p["scale"]), model), "wine", "neg_log_loss")
 
 
 PROBLEMS: dict[str, Problem] = {
@@ -220,11 +219,11 @@ class Scores:
                 value, _, point = line.partition("\t")
                 self.known[point] = float(value)
 
-    def of(self, name: str, params: Mapping[str, Any]) -> float:
-        """The score of a point, computed if it is new."""
-        problem = PROBLEMS[name]
-        ordered = {key: params[key] for key in problem.space.names or ()}
-        return self.kept([name, *ordered.values()], lambda: problem.score(ordered))
+    def of(self, name: str, problem: Problem, params: Mapping[str, Any]) -> float:
+        """The score of a point of the problem with this name, computed if it is new."""
+        ordered = {key: params[key] for key in problem.space.names or () if key in params}
+        said = ordered.values() if len(ordered) == len(problem.space) else [ordered]
+        return self.kept([name, *said], lambda: problem.score(ordered))
 
     def kept(self, what: list[Any], compute: Callable[[], float]) -> float:
         """The score of what is named like this, computed if it is new."""

@@ -36,7 +36,7 @@ class SaltusSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no
     >>> from sklearn.svm import SVC
     >>> X, y = load_iris(return_X_y=True)
     >>> distributions = {"C": loguniform(1e-3, 1e3), "kernel": ["rbf", "poly"]}
-    >>> search = SaltusSearchCV(SVC(), distributions, n_iter=12, cv=3, random_state=1).fit(X, y)
+    >>> search = SaltusSearchCV(SVC(), distributions, n_iter=20, cv=3, random_state=1).fit(X, y)
     >>> print(search.best_params_["kernel"], round(search.best_score_, 3))
     poly 0.987
     """
