@@ -27,7 +27,8 @@ STUDY = """
 [study]
 budget = {budget}
 seed = 3
-workers = 2
+workers = {workers}
+asynchronous = {asynchronous}
 strategy = "{strategy}"
 retries = {retries}
 
@@ -76,16 +77,25 @@ def bowl(p):
 
 
 def prepare(
-    folder: Path, budget: int, floats: str = MIXED, objective: str = COMMAND, retries: int = 0
+    folder: Path,
+    budget: int,
+    floats: str = MIXED,
+    objective: str = COMMAND,
+    retries: int = 0,
+    *,
+    asynchronous: bool = False,
+    workers: int = 2,
+    source: str = BOWL,
 ) -> Path:
-    """A study in a folder."""
+    """A study in a folder; `source` is what its command does."""
     folder.mkdir(parents=True)
-    (folder / "bowl.awk").write_text(BOWL)
+    (folder / "bowl.awk").write_text(source)
     (folder / "bowl.py").write_text(PYTHON_BOWL)
     study = folder / "study.toml"
     strategy = "saltus-es" if floats == DISCRETE else "saltus"  # with a model and without
     given = {"floats": floats, "objective": objective, "retries": retries, "strategy": strategy}
-    study.write_text(STUDY.format(budget=budget, **given))
+    how = {"asynchronous": str(asynchronous).lower(), "workers": workers}
+    study.write_text(STUDY.format(budget=budget, **given, **how))
     return study
 
 

@@ -19,11 +19,26 @@ from pathlib import Path
 from experiments import embed
 from experiments.harness import RESULTS, made_by, markdown
 
-from . import DISCRETE, MIXED, faults, torture
+from . import DISCRETE, MIXED, asynchronous, faults, torture
 
 SHIM = "SALTUS_TORTURE_SHIM"
 SIZE = "SALTUS_TORTURE_SIZE"  # how many evaluations a study that is killed has
 Fault = Callable[[Path, int, random.Random], str]
+
+
+def unwaiting(folder: Path, count: int, rng: random.Random) -> str:
+    """The same kinds of kills, of asynchronous studies."""
+    size = int(os.environ.get(SIZE, "200"))
+    studies = {"mixed": MIXED, "discrete": DISCRETE}
+    done = [
+        asynchronous.torture(folder / n, count // 2, size, rng.randrange(10**6), f)
+        for n, f in studies.items()
+    ]
+    places, trials, again = (sum(numbers) for numbers in zip(*done, strict=True))
+    return (
+        f"at {places} different places; none of {trials} trials lost or doubled, each asked again by a "
+        f"search that is told the same; {again} in flight evaluated again"
+    )
 
 
 def kills(folder: Path, count: int, rng: random.Random, *, how: str) -> str:
@@ -39,6 +54,7 @@ ALL: dict[str, tuple[int, Fault]] = {
     "killed at any moment": (40, partial(kills, how="at any moment")),
     "killed in the middle of a transaction": (40, partial(kills, how="at a row")),
     "killed as a command starts": (40, partial(kills, how="as a command starts")),
+    "asynchronous, killed in all three ways": (60, unwaiting),
     "commands left running by such a kill": (40, faults.left_running),
     "single worker processes killed": (20, faults.workers),
     "an I/O error at the n-th write or sync": (60, faults.io_errors),
