@@ -1,5 +1,5 @@
 # Traces rays through an air-spaced triplet, crown - flint - crown, for an object at infinity, and prints
-#   {"value": the spot's RMS radius in micrometres, "constraints": [...]}: those above 0 are violated.
+#   {"value": the spot's RMS radius in micrometres, "constraints": {...}}: those above 0 are violated.
 # Plain POSIX awk. Give the lens with -v, before -f; lengths are in mm, curvatures (1/radius) in 1/mm:
 #   c1 ... c6              curvatures of the six surfaces, positive where the centre lies behind; 0 is flat.
 #                          Without c6, the last surface is the one that makes the focal length 100 mm
@@ -199,6 +199,7 @@ BEGIN {
                 printf "fan: field %4.1f, at %6.2f in the pupil -> %.9f mm in the image\n", angle[k],
                     i / 8 * pupil, y + (back + shift - z) * ky / kz
             }
-    printf "{\"value\": %.6f, \"constraints\": [%.6f, %.6f, %.6f, %.6f, %.6f]}\n", value,
-        constraint[1], constraint[2], constraint[3], constraint[4], constraint[5]
+    printf "{\"value\": %.6f, \"constraints\": {\"focal length\": %.6f, \"rims\": %.6f, \"gaps\": %.6f, ", value,
+        constraint[1], constraint[2], constraint[3]
+    printf "\"back focus\": %.6f, \"distortion\": %.6f}}\n", constraint[4], constraint[5]
 }
