@@ -1,4 +1,4 @@
-"""Objectives that worker processes can import."""
+"""Objectives that worker processes can import: at little cost, which a module of tests is not."""
 
 from __future__ import annotations
 
@@ -121,3 +121,41 @@ class Interrupted:
 
 def switches(p: dict[str, Any]) -> float:
     return float(not p["a"]) + 2.0 * float(p["b"])
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+def raises_unspeakable(p: Any) -> float:
+    raise Unspeakable
+
+
+def raises_at_length(p: Any) -> float:
+    raise ValueError("x" * 5_000_000)
+
+
+def forked() -> bool:
+    """Whether this is the child. One that is called again ends: children of children would be without end."""
+    if os.environ.get("SALTUS_TEST_CHILD"):
+        os._exit(3)
+    if os.fork() == 0:
+        os.environ["SALTUS_TEST_CHILD"] = "1"
+        return True
+    return False
+
+
+def forks(p: Any) -> float:
+    """Both processes come back; the child is late, and says something else."""
+    if forked():
+        time.sleep(0.02)
+        return -1e6
+    time.sleep(0.01)
+    return bowl(p)
+
+
+def forks_and_raises(p: Any) -> float:
+    if forked():
+        raise ValueError("this is the child")
+    return bowl(p)

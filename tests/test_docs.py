@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import re
 import shlex
+import sqlite3
 import tomllib
+import warnings
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
 import pytest
 
+from saltus import Float, Space, Study
 from saltus.cli import parser
 from saltus.study.settings import StudyFile
 from tests.test_make import TARGETS
@@ -19,7 +24,8 @@ ROOT = Path(__file__).parent.parent
 WHERE = ("*.md", "docs/*.md", "examples/*.md", "examples/*/README.md")
 DOCUMENTS = [path for where in WHERE for path in sorted(ROOT.glob(where))]
 RECIPES = ROOT / "docs" / "architecture.md"  # its blocks are run by test_recipes.py
-PEERS = ("PyNomad", "smac")  # shown beside ours, and not among what is developed with
+PEERS = ("PyNomad", "smac", "mlflow")  # shown beside ours, and not among what is developed with
+SLOW = "import openmdao"  # takes seconds to import
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
@@ -31,7 +37,7 @@ def name(path: Path) -> str:
 def blocks(language: str) -> list[object]:
     """All blocks of code in a language, each a parameter of a test."""
     return [
-        pytest.param(block, id=f"{name(path)}-{i}")
+        pytest.param(block, id=f"{name(path)}-{i}", marks=pytest.mark.machines if SLOW in block else [])
         for path in DOCUMENTS
         if path != RECIPES
         for i, block in enumerate(
@@ -52,15 +58,27 @@ def prose(path: Path) -> str:
 
 
 @pytest.mark.parametrize("block", blocks("python"))
-def test_every_python_block_runs(block: str) -> None:
-    for peer in PEERS:
-        if re.search(rf"^(from|import) {peer}\b", block, re.MULTILINE):
-            pytest.importorskip(peer, reason=f"{peer} is not installed")
-    exec(compile(block, "document", "exec"), {"__name__": "document"})
+def test_every_python_block_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some peers write files where they are
+    monkeypatch.setattr(logging.getLogger("saltus"), "level", logging.NOTSET)  # one block sets it
+    with warnings.catch_warnings():
+        for peer in PEERS:
+            if re.search(rf"^(from|import) {peer}\b", block, re.MULTILINE):
+                warnings.simplefilter("ignore")
+                pytest.importorskip(peer, reason=f"{peer} is not installed")
+        exec(compile(block, "document", "exec"), {"__name__": "document"})
 
 
-def test_the_readme_shows_what_its_first_program_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", read(ROOT / "README.md"), re.DOTALL)
+def test_no_block_of_python_is_called_otherwise() -> None:
+    """Each is run: if not above, by test_recipes.py; sh by test_shell.py, which also compares text."""
+    for path in DOCUMENTS:
+        found = set(re.findall(r"^ *```([^\n`]+)$", read(path), re.MULTILINE))
+        assert found <= {"python", "sh", "toml", "text", "sql", "diff"}, path
+
+
+@pytest.mark.parametrize("first", ["README.md", "docs/index.md"])
+def test_the_first_program_prints_what_is_shown(first: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", read(ROOT / first), re.DOTALL)
     assert found
     exec(compile(found[1], "document", "exec"), {"__name__": "document"})
     assert capsys.readouterr().out.splitlines()[1:] == found[2].splitlines()[1:]  # the value is rounding
@@ -72,6 +90,17 @@ def test_every_toml_block_can_be_read(block: str, tmp_path: Path) -> None:
     if {"study", "space"} <= tables.keys():
         (tmp_path / "study.toml").write_text(block)
         StudyFile.read(tmp_path / "study.toml")
+
+
+@pytest.mark.parametrize("block", blocks("sql"))
+def test_every_query_can_be_asked(block: str, tmp_path: Path) -> None:
+    study = Study.create(tmp_path / "study.db", Space({"radius": Float(0, 1)}), seed=1)
+    study.optimize(lambda p: (p["radius"], {"stress": 0.5 - p["radius"]}), budget=8)
+    with closing(sqlite3.connect(tmp_path / "study.db")) as connection:
+        answers = [connection.execute(query).fetchall() for query in block.split(";") if query.strip()]
+    best, failures, near = answers
+    assert 0 < len(best) < len(near) == 8
+    assert failures == []
 
 
 @pytest.mark.parametrize("block", blocks("sh"))

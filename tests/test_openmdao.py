@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,6 @@ import numpy as np
 import pytest
 
 pytestmark = pytest.mark.machines  # OpenMDAO takes seconds to import
-
-
-GUIDE = Path(__file__).parent.parent / "docs" / "openmdao.md"
-
-
-def test_the_guide_runs() -> None:
-    (block,) = re.findall(r"```py\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    exec(compile(block, "guide", "exec"), {"__name__": "guide"})
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,8 @@ SITE = load("site")
         ("study.md", "[a](../CONTRIBUTING.md#mutants)", "[a](contributing.md#mutants)"),
         ("study.md", "[a](../examples/lens/README.md)", "[a](gallery/lens.md)"),
         ("study.md", "[the code](../src/saltus/order.py)", "the code"),
+        ("study.md", "([noise.md](noise.md))", "([Noisy objectives](noise.md))"),
+        ("study.md", "[terminal.md](terminal.md#patience)", "[Looking on](terminal.md#patience)"),
         ("study.md", "[a](https://example.org/x)", "[a](https://example.org/x)"),
         ("gallery/lens.md", "[a](../../docs/study.md)", "[a](../study.md)"),
         ("gallery/lens.md", "[a](../truss/README.md)", "[a](truss.md)"),
@@ -67,7 +69,45 @@ def test_a_site_that_is_not_whole_is_no_site(body: str, wrong: str | None, tmp_p
             SITE.on_post_build(config)
 
 
+def small_site(folder: Path, **pages: str) -> list[str]:
+    """What is far from the first page, in a site of a few pages."""
+    read = {}
+    for page, body in pages.items():
+        path = folder / f"{page}.html"
+        path.write_text(body)
+        read[path] = SITE._Links()
+        read[path].feed(body)
+    found: list[str] = SITE.far(folder, read)
+    return found
+
+
+def test_what_a_new_user_wants_is_two_clicks_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SITE, "SOUGHT", {"how to go on": "c.html#going-on"})
+    first, second = '<article><a href="b.html"></a></article>', '<article><a href="c.html#x"></a></article>'
+    third = '<h2 id="going-on">'
+    assert small_site(tmp_path, index=first, b=second, c=third) == []
+    (wrong,) = small_site(tmp_path, index=first, b=second, c="<h2>")
+    assert wrong == "how to go on: c.html has no heading going-on"
+    between = '<article><a href="d.html"></a></article>'
+    (wrong,) = small_site(tmp_path, index=first, b=between, d=second, c=third)
+    assert wrong == "how to go on: c.html#going-on is more than 2 clicks from the first page"
+    (wrong,) = small_site(tmp_path, index=first, b=second.replace("article", "nav"), c=third)
+    assert "clicks" in wrong  # the menu does not count: on a phone it is closed
+
+
 def test_examples_in_docstrings_are_blocks_of_code() -> None:
     text = load("doctests").fenced("What it is.\n\n>>> f(1)\n[1]\n\nMore.")
     assert "```pycon\n>>> f(1)\n[1]\n```" in text
     assert text.count("```") == 2
+
+
+def test_pages_that_docstrings_name_are_links() -> None:
+    assert load("doctests").led("(docs/noise.md)") == "([noise](noise.html))"
+
+
+def test_names_that_are_described_together_stay_together() -> None:
+    together = load("doctests").together
+    assert together("Attributes:\n    x, params: the best point: here.") == (
+        "Attributes:\n    x,\u00a0params: the best point: here."
+    )
+    assert together("It has x, y and z: all.") == "It has x, y and z: all."

@@ -69,9 +69,9 @@ def deadly(p: Any) -> float:
     return bowl(p)
 
 
-def undisturbed(tmp_path: Path) -> Study:
+def undisturbed(tmp_path: Path, budget: int = BUDGET) -> Study:
     study = Study.create(tmp_path / "here.db", SPACE, seed=3)
-    study.optimize(bowl, budget=BUDGET)
+    study.optimize(bowl, budget=budget)
     return study
 
 

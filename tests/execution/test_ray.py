@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
+import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from experiments.clusters import account, prepared, started
+from experiments.clusters import account, evaluations, free_port, prepared, started, wait_for
 from saltus import Study, WorkerError, minimize
 from saltus.execution.ray import RayExecutor
 
@@ -92,3 +97,72 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         running.wait()
     found = account(file)
     assert (found.on_record, found.different, found.invented, found.logged) == (12, 12, 0, 12)
+
+
+@contextmanager
+def head_node(port: int) -> Iterator[None]:
+    """A head node in a session of its own, whose clients come to this port; all of it ends at the end."""
+    ray = shutil.which("ray", path=str(Path(sys.executable).parent))
+    if ray is None:
+        pytest.skip("needs the command of Ray: pip install 'ray[client]'")
+    with tempfile.TemporaryDirectory(prefix="ray", dir="/tmp") as folder:  # for sockets: a short name
+        command = [ray, "start", "--head", "--block", "--num-cpus=2", "--node-ip-address=127.0.0.1"]
+        command += [f"--port={free_port()}", f"--ray-client-server-port={port}", "--include-dashboard=false"]
+        said = Path(folder, "said")
+        with said.open("wb") as log:
+            head = subprocess.Popen(
+                [*command, f"--temp-dir={folder}"], stdout=log, stderr=log, start_new_session=True
+            )
+        try:
+            wait_for(lambda: "Ray runtime started" in said.read_text("utf-8") or head.poll() is not None, 120)
+            assert head.poll() is None, said.read_text("utf-8")
+            yield
+        finally:
+            head.send_signal(signal.SIGTERM)  # it ends what it has started
+            with suppress(subprocess.TimeoutExpired):
+                head.wait(30)
+            with suppress(ProcessLookupError):
+                os.killpg(head.pid, signal.SIGKILL)
+            head.wait()
+
+
+@pytest.mark.machines
+def test_a_cluster_at_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--on ray://...` reaches a head node that is running, by Ray's client."""
+    for name, value in RAY_ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    port = free_port()
+    with head_node(port):
+        file = prepared(tmp_path, f"ray://127.0.0.1:{port}", 12, workers=2)
+        running = started(file)
+        try:
+            assert running.wait(180) == 0, (tmp_path / "run.log").read_text()
+        finally:
+            running.kill()
+            running.wait()
+    found = account(file)
+    assert (found.on_record, found.different, found.invented, found.logged) == (12, 12, 0, 12)
+
+
+@pytest.mark.machines
+def test_a_head_node_that_ends_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With it ends its cluster: what was under way there is evaluated again on the new one."""
+    for name, value in RAY_ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    port = free_port()
+    file = prepared(tmp_path, f"ray://127.0.0.1:{port}", 40, seconds="0.5", workers=2)
+    running = None
+    try:
+        with head_node(port):
+            running = started(file)
+            wait_for(lambda: evaluations(file) >= 5, 180)
+        with head_node(port):
+            assert running.wait(240) == 0, (tmp_path / "run.log").read_text()
+    finally:
+        if running is not None:
+            running.kill()
+            running.wait()
+    found = account(file)
+    assert (found.on_record, found.different, found.invented) == (40, 40, 0)
+    assert 40 <= found.logged <= 44  # what was under way, or on its way back, was evaluated again
+    assert " is back;" in (tmp_path / "run.log").read_text()

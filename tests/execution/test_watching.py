@@ -122,7 +122,7 @@ def test_the_recipe_for_mlflow(real: bool, tmp_path: Path, monkeypatch: pytest.M
     else:
         said = MagicMock()
         monkeypatch.setitem(modules, "mlflow", said)
-    blocks = re.findall(r"```py\n(.*?)```", (ROOT / "docs" / "terminal.md").read_text(), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "terminal.md").read_text(), re.DOTALL)
     (recipe,) = (block for block in blocks if "import mlflow" in block)
     names: dict[str, Any] = {}
     exec(recipe, names)

@@ -175,7 +175,7 @@ def test_a_space_of_categories_ends_when_all_is_known() -> None:
 
 def test_what_is_learnt_of_categories() -> None:
     optimizer = Optimizer(MIXED, seed=1)
-    played(optimizer, lambda p: 10.0 * (p["kind"] != "poly") + p["x"] ** 2, 40)
+    played(optimizer, lambda p: 10.0 * (p["kind"] != "poly") + p["x"] ** 2, 80)
     shares = optimizer.sensitivity(everywhere=True)
     assert shares is not None
     assert shares["kind"].share > 0.2 > 0.1 > shares["on"].share

@@ -96,7 +96,7 @@ def test_a_search_that_is_saved_and_restored_is_the_same(strategy: str, asynchro
     ways: list[list[Any]] = [[], []]
     for way, restores in zip(ways, (False, True), strict=True):
         optimizer = Optimizer(space, seed=5, strategy=strategy, asynchronous=asynchronous)
-        for _ in range(40):
+        for _ in range(16 if strategy == "saltus" else 40):
             candidates = optimizer.ask(2)
             if restores:
                 optimizer = Optimizer.restore(json.loads(json.dumps(optimizer.state())), space)

@@ -94,7 +94,7 @@ def view_of(study: optuna.Study) -> Any:
 
 
 def test_it_is_the_search_of_minimize() -> None:
-    study = made(80)
+    study = made(50)
     seen: list[Params] = []
 
     def fun(p: Params) -> float:
@@ -110,30 +110,30 @@ def test_it_is_the_search_of_minimize() -> None:
             "y": saltus.Float(1e-3, 10, log=True),
         }
     )
-    saltus.minimize(fun, space, budget=80, seed=1)
+    saltus.minimize(fun, space, budget=50, seed=1)
     assert points(study) == seen
     assert study.best_value < 1e-3
 
 
 def test_maximising_is_minimising_the_negative() -> None:
-    up = made(40, lambda trial: -objective(trial), direction="maximize")
-    assert points(up) == points(made(40))
+    up = made(30, lambda trial: -objective(trial), direction="maximize")
+    assert points(up) == points(made(30))
 
 
 @pytest.mark.parametrize("strategy", saltus.STRATEGIES)
 def test_who_comes_back_goes_on_where_it_was(strategy: str) -> None:
-    whole = made(45, strategy=strategy)
+    whole = made(35, strategy=strategy)
     parts = made(15, strategy=strategy)
-    for _ in range(3):
+    for _ in range(2):
         parts.sampler = SaltusSampler(seed=99, search_space=SPACE, strategy=strategy)  # the first seed counts
         parts.optimize(objective, n_trials=10)
     assert points(parts) == points(whole)
 
 
 def test_who_comes_back_without_a_space_goes_on_too() -> None:
-    whole = made(45, search_space=None)
+    whole = made(35, search_space=None)
     parts = made(15, search_space=None)
-    for _ in range(3):
+    for _ in range(2):
         parts.sampler = SaltusSampler(seed=99)
         parts.optimize(objective, n_trials=10)
     assert points(parts) == points(whole)
@@ -158,8 +158,8 @@ def test_who_comes_back_finds_nothing_anew(monkeypatch: pytest.MonkeyPatch, n_jo
     """The parameters of the model are on record: a fit at most, for the point that is asked next."""
     with counted_fits(monkeypatch) as counts:
         study = made(0)
-        study.optimize(objective, n_trials=40, n_jobs=n_jobs)
-    assert len(counts) > 15
+        study.optimize(objective, n_trials=32, n_jobs=n_jobs)
+    assert len(counts) > 10
     for _ in range(2):
         study.sampler = SaltusSampler(seed=9, search_space=SPACE)
         with counted_fits(monkeypatch) as counts:
@@ -168,7 +168,7 @@ def test_who_comes_back_finds_nothing_anew(monkeypatch: pytest.MonkeyPatch, n_jo
     study = with_other_fits(study, lambda fits: {})
     with counted_fits(monkeypatch) as counts:
         suggest(study.ask())
-    assert len(counts) > 15
+    assert len(counts) > 10
 
 
 def with_other_fits(study: optuna.Study, change: Callable[[Any], Any]) -> optuna.Study:
@@ -205,7 +205,7 @@ def test_a_study_of_before_the_model_goes_on_without_one() -> None:
 def test_one_sampler_for_many_studies() -> None:
     sampler = SaltusSampler(seed=1, search_space=SPACE)
     alone = points(made(15))
-    for _ in range(5):
+    for _ in range(3):
         study = optuna.create_study(sampler=sampler)
         study.optimize(objective, n_trials=15)
         assert points(study) == alone
@@ -229,8 +229,8 @@ def test_copies_of_trials_under_other_numbers_are_points_and_no_more() -> None:
 def test_a_pickled_sampler_goes_on() -> None:
     study = made(20)
     study.sampler = pickle.loads(pickle.dumps(study.sampler))
-    study.optimize(objective, n_trials=20)
-    assert points(study) == points(made(40))
+    study.optimize(objective, n_trials=12)
+    assert points(study) == points(made(32))
 
 
 def test_without_a_space_the_first_trial_is_the_start() -> None:
@@ -502,7 +502,7 @@ class TestManyProcesses:
         sampler = SaltusSampler(search_space=SPACE, **options)
         return optuna.load_study(storage=storage, study_name="s", sampler=sampler)
 
-    @pytest.mark.parametrize(("strategy", "steps"), [("saltus", 80), ("saltus-es", 300)])
+    @pytest.mark.parametrize(("strategy", "steps"), [("saltus", 60), ("saltus-es", 200)])
     def test_all_come_to_the_same_state(self, strategy: str, steps: int) -> None:
         storage = Late()
         studies = self.together(storage, 4, strategy=strategy)
@@ -578,7 +578,7 @@ class TestManyProcesses:
             studies[0].optimize(objective, n_trials=1)
         assert studies[0].best_value < 1e-3
 
-    @pytest.mark.parametrize(("strategy", "steps"), [("saltus", 50), ("saltus-es", 300)])
+    @pytest.mark.parametrize(("strategy", "steps"), [("saltus", 30), ("saltus-es", 200)])
     def test_of_two_attempts_at_a_point_the_first_counts_for_all(self, strategy: str, steps: int) -> None:
         """A noisy objective: which of them is told first must not matter to who reads the study."""
         storage = InMemoryStorage()

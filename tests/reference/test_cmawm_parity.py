@@ -27,10 +27,16 @@ from .fixtures import (
 GENERATIONS = 300
 
 
-@pytest.mark.parametrize("N", [10, 20])
+# the code is the same for every dimension: one for each problem, both for each grid
 @pytest.mark.parametrize(
-    ("objective", "grid"),
-    [(tablet, WHOLE), (reversed_ellipsoid, WHOLE), (ellipsoid, WHOLE), (one_max, SWITCH)],
+    ("objective", "grid", "N"),
+    [
+        (tablet, WHOLE, 20),
+        (reversed_ellipsoid, WHOLE, 10),
+        (ellipsoid, WHOLE, 20),
+        (one_max, SWITCH, 10),
+        (one_max, SWITCH, 20),
+    ],
 )
 def test_follows_cmawm(objective: Objective, grid: FloatArray, N: int) -> None:
     # theirs recovers y from x - m, which loses digits unless the continuous optimum is at 0

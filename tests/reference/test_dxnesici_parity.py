@@ -99,16 +99,17 @@ def follow(
     return differences
 
 
-@pytest.mark.parametrize("N", [10, 20])
+# the code is the same for every dimension: one for each problem, both for each grid
 @pytest.mark.parametrize(
-    ("objective", "grid"),
+    ("objective", "grid", "N"),
     [
-        (tablet, WHOLE),
-        (reversed_ellipsoid, WHOLE),
-        (ellipsoid, WHOLE),
-        (one_max, SWITCH),
-        (tablet, UNEVEN),
-        (ellipsoid, UNEVEN),
+        (tablet, WHOLE, 20),
+        (reversed_ellipsoid, WHOLE, 10),
+        (ellipsoid, WHOLE, 20),
+        (one_max, SWITCH, 10),
+        (one_max, SWITCH, 20),
+        (tablet, UNEVEN, 10),
+        (ellipsoid, UNEVEN, 20),
     ],
 )
 def test_follows_the_authors_code(

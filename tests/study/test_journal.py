@@ -89,7 +89,7 @@ def test_noise_is_paid_for(tmp_path: Path) -> None:
 
 def test_failures_are_on_record_with_their_reason(tmp_path: Path) -> None:
     study = made(tmp_path)
-    study.optimize(fails_sometimes, budget=100)
+    study.optimize(fails_sometimes, budget=40)
     summary = study.summary()
     assert sum(summary.failures.values()) == sum(t.status == "failed" for t in study.trials()) > 0
     assert any(reason.startswith("ArithmeticError: no value at k=") for reason in summary.failures)
@@ -175,7 +175,7 @@ def test_a_budget_that_cuts_a_generation_between_twins(tmp_path: Path) -> None:
 
 
 def test_an_exhausted_space_ends_at_the_same_place(tmp_path: Path) -> None:
-    space = Space({"a": Int(0, 9), "b": Int(0, 9)})
+    space = Space({"a": Int(0, 5), "b": Int(0, 5)})
 
     def fun(p: dict[str, Any]) -> float:
         return float((p["a"] - 3) ** 2 + (p["b"] - 3) ** 2)
@@ -188,7 +188,7 @@ def test_an_exhausted_space_ends_at_the_same_place(tmp_path: Path) -> None:
     def sometimes(intermediate: Result) -> bool:
         nonlocal stopped
         stopped += 1
-        return stopped % 30 == 0
+        return stopped % 11 == 0
 
     while pieces.optimize(fun, budget=100, callback=sometimes).stop is Stop.CALLBACK:
         pass
