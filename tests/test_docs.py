@@ -81,7 +81,14 @@ def test_the_first_program_prints_what_is_shown(first: str, capsys: pytest.Captu
     found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", read(ROOT / first), re.DOTALL)
     assert found
     exec(compile(found[1], "document", "exec"), {"__name__": "document"})
-    assert capsys.readouterr().out.splitlines()[1:] == found[2].splitlines()[1:]  # the value is rounding
+    printed = capsys.readouterr().out
+    number = r"\d[\d.e-]*"
+    assert re.sub(number, "#", printed) == re.sub(number, "#", found[2])
+    # processors round differently, so a search may be another one in its last digits: as good, and as long
+    ours, shown = ([float(n) for n in re.findall(number, text)] for text in (printed, found[2]))
+    assert ours[0] < 1e-6
+    assert ours[1:3] == pytest.approx(shown[1:3], abs=2e-3)
+    assert 0.5 < ours[3] / shown[3] < 2
 
 
 @pytest.mark.parametrize("block", blocks("toml"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltus.model.quadratic import FLATTEST, fewest, limited_step, step, step_along
+from saltus.model.quadratic import FLATTEST, REACH, coefficients, fewest, limited_step, step, step_along
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -19,12 +19,30 @@ def test_a_quadratic_is_solved_at_once(seed: int, n: int) -> None:
     centre = rng.uniform(0.4, 0.6, n)
     turn = np.linalg.qr(rng.standard_normal((n, n)))[0]
     H = turn @ np.diag(rng.uniform(1, 10, n)) @ turn.T
-    x = centre + rng.uniform(-0.2, 0.2, (2 * (1 + n + n * (n + 1) // 2), n))
+    count = 2 * coefficients(n)
+    parts = rng.permuted(np.tile(np.arange(count), (n, 1)), axis=1).T  # far enough apart: no step is longer
+    x = centre + 0.4 * (parts + rng.random((count, n))) / count - 0.2
     y = 1e3 + 0.5 * np.einsum("ij,jk,ik->i", x - centre, H, x - centre)
     found = step(x, y, np.zeros(n), np.ones(n))
     assert found is not None
     np.testing.assert_allclose(found.x, centre, atol=1e-6)
     assert found.gain == pytest.approx(y.min() - 1e3, rel=1e-3)
+
+
+def test_what_is_far_away_has_no_say() -> None:
+    """Neither in where a step goes, if the function is quadratic near its minimum alone, nor in how far."""
+
+    def fun(x: np.ndarray) -> np.ndarray:
+        return np.asarray((np.exp(4 * (x - 0.4)) - 1) ** 2)
+
+    near, far = np.array([0.38, 0.395, 0.41]), np.array([0.8, 0.95, 1.0])
+    found = step(np.append(near, far)[:, None], fun(np.append(near, far)), np.zeros(1), np.ones(1))
+    assert found is not None
+    assert abs(found.x[0] - 0.4) < 5e-4
+    slope = np.array([0.5, 0.51, 0.53, 0.0, 1.0])
+    found = step(slope[:, None], np.array([1.0, 0.99, 0.97, 2.0, 2.0]), np.zeros(1), np.ones(1))
+    assert found is not None
+    assert 0.53 < found.x[0] <= 0.53 + REACH * 0.03
 
 
 @settings(deadline=None, max_examples=40)

