@@ -13,7 +13,7 @@ import pytest
 from saltus import Bool, Categorical, Float, Int, Optimizer, Outcome, Space, Stop, _serialize, minimize
 from saltus._typing import FloatArray
 from saltus.problems import Problem, coil_spring, pressure_vessel
-from saltus.search.model_run import FIRST_SIDE, KAPPAS, LARGEST_SIDE, ModelRun
+from saltus.search.model_run import FEW, FIRST_SIDE, KAPPAS, LARGEST_SIDE, LEAST, WINDOW, ModelRun
 from saltus.search.proposal import Evaluated, Results
 from saltus.space.encoding import Encoding
 from saltus.space.variables import Variable
@@ -150,6 +150,20 @@ def test_it_ends_when_nothing_is_gained() -> None:
     player = Player(FLOATS, lambda x: float(rng.random())).play()
     assert player.run.done
     assert len(player.domain.memory) < 200
+
+
+def test_few_variables_have_as_many_evaluations_as_five() -> None:
+    run = Player(Space([Float(-5, 5), Int(0, 20)]), lambda x: bowl(np.append(x, [2.0, 1.0]))).play(12).run
+    ends = []
+    for count, window in [
+        (LEAST * FEW, WINDOW * FEW),
+        (LEAST * FEW - 1, WINDOW * FEW),
+        (999, WINDOW * FEW - 1),
+    ]:
+        run.count, run.trail = count, [run.best.value] * (window + 1)
+        run._end()
+        ends.append(run.done)
+    assert ends == [True, False, False]
 
 
 def restored(run: ModelRun) -> ModelRun:
@@ -340,7 +354,7 @@ def test_failures_are_avoided() -> None:
 
 @pytest.mark.parametrize("constrained", [False, True])
 def test_integers_get_another_chance_where_the_mean_counts(constrained: bool) -> None:
-    """Otherwise the best ones are closed when they were tried in bad places, or just outside of the limits."""
+    """Otherwise the best ones are closed when they were tried in bad places, or just beyond the limits."""
     run = searched(MIXED, True, 30)._search.phase if constrained else Player(MIXED, bowl).play(30).run
     assert isinstance(run, ModelRun)
     known = run.domain.model.known()[0]

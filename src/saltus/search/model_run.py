@@ -51,6 +51,7 @@ FAILURES, FAILURES_PER_VARIABLE = 4, 0.5  # in a row: it shrinks to half
 FLAT = 0.5  # of them, at least, are as good as the best point: then it grows instead
 LEAST = 15  # evaluations for each variable before it may end
 WINDOW = 4  # evaluations for each variable within which there must be some gain
+FEW = 5  # variables: of fewer it takes as many evaluations to see that there is none
 GAIN = 0.01  # of the distance from the usual value to the best
 KEPT = 0.0  # of what a step by a quadratic promises: then the next one follows at once ...
 SMALL = 1e-3  # ... or, if that was less than this share of the usual differences, after the next point
@@ -450,7 +451,7 @@ class ModelRun(Phase):
 
     @property
     def _window(self) -> int:
-        return WINDOW * self.domain.N
+        return WINDOW * max(FEW, self.domain.N)
 
     def _end(self) -> None:
         """Whether going on is worth it."""
@@ -460,7 +461,7 @@ class ModelRun(Phase):
             self.done = self.small
             return
         least = 0 if self.local else LEAST
-        self.done = self.small or (self.count >= least * self.domain.N and self._stalled())
+        self.done = self.small or (self.count >= least * max(FEW, self.domain.N) and self._stalled())
 
     def _stalled(self) -> bool:
         """Whether the last evaluations have gained next to nothing."""
