@@ -20,6 +20,7 @@ import numpy as np
 from .. import _serialize
 from .._typing import FloatArray
 from ..model import Fitted
+from ..model.threads import with_one_thread
 from .category_pairs import CategoryPairs
 from .coordinate_scan import CoordinateScan
 from .gaussian_phase import GaussianPhase
@@ -98,6 +99,7 @@ class Asking(Phase):
             self.means = np.full(count, math.nan)
         self._choose()
 
+    @with_one_thread
     def _choose(self) -> None:
         points = self.inner.propose()
         missing = np.isnan(self.values)

@@ -18,6 +18,7 @@ from ..model.columns import spread_out
 from ..model.panel import bars, panel
 from ..model.process import Fitted
 from ..model.sensitivity import samples, sensitivity
+from ..model.threads import with_one_thread
 from ..order import Failure
 from ..space import Space
 from ..space.encoding import Encoding
@@ -307,6 +308,7 @@ class Learnt:
         return x[rows], values[rows], violations[rows]
 
     @cached_property
+    @with_one_thread
     def _panel(self) -> _Panel | None:
         numbers, values, violations = self._known
         if len(values) < self._least or values.min() == values.max():

@@ -22,6 +22,7 @@ import numpy as np
 from .._typing import FloatArray, Mask
 from ..model import MOST_POINTS, Fitted
 from ..model.quadratic import Step, limited_step, step
+from ..model.threads import with_one_thread
 from ..order import Key
 from .acquisition import (
     SAME,
@@ -129,6 +130,7 @@ class ModelRun(Phase):
 
     # proposing
 
+    @with_one_thread
     def draw(self, rng: np.random.Generator) -> None:
         """The points of the next batch."""
         self.extras = []
@@ -361,6 +363,7 @@ class ModelRun(Phase):
         """The points that were drawn."""
         return Proposals(*self.domain.model.cube.points(self.points))
 
+    @with_one_thread
     def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
         """One more point, if all that is under way turns out as predicted."""
         while len(self.extras) <= k:
