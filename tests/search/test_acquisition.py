@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from saltus import Bool, Float, Int, Space
 from saltus._typing import FloatArray
 from saltus.model import Fitted, condition, first_parameters
-from saltus.search.acquisition import Acquisition, Seen, integer_neighbours, lowest, random_points, region
+from saltus.search.acquisition import (
+    Acquisition,
+    Seen,
+    WithValue,
+    integer_neighbours,
+    lowest,
+    random_points,
+    region,
+)
 from saltus.space.encoding import Encoding
 from saltus.space.unit import UnitCube
 from saltus.space.variables import Variable
@@ -105,3 +113,20 @@ def test_when_all_is_known_there_is_nothing_left() -> None:
         acquisition = Acquisition(model, 0.3, Seen(known), nothing(2))
         found = lowest(acquisition, INTEGERS, box, np.random.default_rng(1))
         assert (None if found is None else found.tolist()) == expected
+
+
+def test_with_a_value_alone_and_away_from_what_is_taken() -> None:
+    """Otherwise the lowest point may be next to a known one, again and again."""
+    model, x = bowl(MIXED, 0.4)
+    box = region(MIXED, x[model.z.argmin()], 1.6, model.lengths)
+    plain = Acquisition(model, 0.0, Seen(x), nothing(3))
+    near = lowest(plain, MIXED, box, np.random.default_rng(1))
+    assert near is not None
+    value, none = float(near[-1]), np.empty((0, 2))
+    away = lowest(WithValue(plain, 4, value, near[None, :2], 0.2), MIXED, box, np.random.default_rng(1))
+    assert away is not None
+    assert away[-1] == value
+    assert np.abs(away[:2] - near[:2]).max() >= 0.2
+    assert not WithValue(plain, 4, value, none, 0.2).shut(near[None])[0]
+    assert WithValue(plain, 4, 1 - value, none, 0.2).shut(near[None])[0]
+    assert not WithValue(plain, 4, value, np.empty((3, 0)), 0.0).shut(near[None])[0]  # categories alone

@@ -10,11 +10,14 @@ import pytest
 from saltus import Categorical, Float, Int, Space
 from saltus._typing import FloatArray
 from saltus.search import category_pairs
-from saltus.search.category_pairs import CategoryPairs, pairs
+from saltus.search.asking import askable
+from saltus.search.category_pairs import CategoryPairs, SparedCategories, pairs, singles
 from saltus.search.integer_neighbours import affordable, beside
 from saltus.search.integer_sweep import IntegerSweep
+from saltus.search.proposal import Proposals
+from saltus.space.encoding import Encoding
 
-from .playing import domain_of, evaluated, play
+from .playing import domain_of, evaluated, modelled, play
 
 SPACE = Space(
     {
@@ -68,6 +71,40 @@ def test_nonsense_is_not_restored(queue: FloatArray) -> None:
     state = phase.state() | {"queue": queue, "start": point, "best": point}
     with pytest.raises(ValueError, match="state: queue must"):
         CategoryPairs.restored(DOMAIN, state)
+
+
+def test_what_a_model_has_spared_is_evaluated_after_all() -> None:
+    """Every other value of every category, one at a time, but for those that are known here."""
+    encoding = Encoding(SPACE)
+    domain = modelled(encoding)
+
+    def remember(points: Proposals) -> None:
+        first, x = len(domain.memory), encoding.numbers(*points)
+        domain.memory.extend(range(first, first + len(x)), x, [1.0] * len(x), [0.0] * len(x))
+
+    point = evaluated(domain, together, [0.5], [3, 0, 0, 0])
+    rows = singles(domain, point.plateaus, np.random.default_rng(1))
+    assert len(rows) == 19 + 2 + 3 == len({*map(tuple, rows)})
+    phase = SparedCategories(domain, point, np.random.default_rng(1))
+    assert len(phase.queue) == 24
+    remember(phase._changed(phase.queue[:10]))
+    fewer = SparedCategories(domain, point, np.random.default_rng(1))
+    assert {*map(tuple, fewer.queue)} == {*map(tuple, phase.queue[10:])}
+    assert not askable(fewer)
+    remember(fewer._changed(fewer.queue))
+    assert SparedCategories(domain, point, np.random.default_rng(1)).done
+
+
+def test_they_end_with_the_first_that_is_better() -> None:
+    domain = modelled(Encoding(SPACE))
+
+    def fun(x: FloatArray) -> FloatArray:
+        return np.asarray(1.0 - (x[:, 3] == 2))
+
+    phase = SparedCategories(domain, evaluated(domain, fun, [0.5], [3, 0, 0, 0]), np.random.default_rng(1))
+    play(phase, fun)
+    assert phase.done
+    assert phase.best.plateaus.tolist() == [3, 0, 2, 0]
 
 
 def test_a_sweep_tries_all_values_of_a_category() -> None:

@@ -135,19 +135,32 @@ class Criterion(Protocol):
 
 
 class WithValue(NamedTuple):
-    """Another criterion where one coordinate has a certain value, and nowhere else."""
+    """Another criterion where one coordinate has a certain value, and nowhere else.
+
+    Attributes:
+        plain: the other one.
+        column, value: the coordinate and its value.
+        taken: points with this value, by their first coordinates, ...
+        apart: ... and how far it keeps away from them in at least one of these.
+    """
 
     plain: Criterion
     column: int
     value: float
+    taken: FloatArray
+    apart: float
 
     def __call__(self, u: FloatArray, worst: FloatArray) -> FloatArray:
         """The same, at points."""
         return self.plain(u, worst)
 
     def shut(self, u: FloatArray) -> Mask:
-        """Where it does not count: also with another value."""
-        return self.plain.shut(u) | (np.abs(u[:, self.column] - self.value) > SAME)
+        """Where it does not count: also with another value, and near what is taken."""
+        return self.plain.shut(u) | (np.abs(u[:, self.column] - self.value) > SAME) | self._near(u)
+
+    def _near(self, u: FloatArray) -> Mask:
+        first = u[:, None, : self.taken.shape[1]]
+        return np.asarray((np.abs(first - self.taken).max(axis=2, initial=0.0) < self.apart).any(axis=1))
 
     def pointless(self, u: FloatArray) -> Mask:
         """Where no step in the continuous coordinates leads anywhere."""

@@ -21,7 +21,7 @@ from .. import _serialize
 from .._typing import FloatArray
 from ..model import Fitted
 from ..model.threads import with_one_thread
-from .category_pairs import CategoryPairs
+from .category_pairs import CategoryPairs, SparedCategories
 from .coordinate_scan import CoordinateScan
 from .gaussian_phase import GaussianPhase
 from .integer_sweep import IntegerSweep
@@ -43,7 +43,7 @@ DOUBT = 2.0  # ... and by which one may be better than the best
 
 def askable(phase: Phase) -> bool:
     """Whether the model may be asked about this phase's points, now."""
-    if isinstance(phase, Valley) and phase.stepping:
+    if isinstance(phase, SparedCategories) or (isinstance(phase, Valley) and phase.stepping):
         return False
     kinds = zip(ASKED, (MixedRun | Valley, IntegerSweep | CategoryPairs, CoordinateScan), strict=True)
     asked = any(isinstance(phase, kind) for name, kind in kinds if name not in phase.domain.settings.without)

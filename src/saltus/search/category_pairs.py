@@ -1,7 +1,12 @@
-"""Category pairs: two categories at a time, for values that count only together.
+"""Changes of categories around a point: two at a time, and single ones that a model has spared.
 
 A sweep changes one coordinate at a time, and a slope leads from one integer to the next. Two categories of
-which each alone changes nothing have neither: here both are changed at once, in random order.
+which each alone changes nothing have neither: `CategoryPairs` changes both at once, in random order.
+
+A model that is asked before a sweep is paid for spares most of it. About the next integer it is mostly right.
+But nothing leads from one value of a category to another: one that was seen in bad places alone is taken for
+bad, and for sure. `SparedCategories` evaluates what a sweep without success has not: it costs no more than a
+sweep of the categories, and what comes after it costs many times as much.
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ import numpy as np
 
 from .. import _serialize
 from .._typing import FloatArray
+from .acquisition import Seen
 from .phase import Phase
 from .proposal import Domain, Evaluated, Proposals, Results
 
@@ -33,6 +39,16 @@ def pairs(domain: Domain, plateaus: FloatArray, rng: np.random.Generator) -> Flo
     return np.array(rows, dtype=np.float64).reshape(-1, 4)[shuffled]
 
 
+def singles(domain: Domain, plateaus: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Changes of single categories in random order, in the form of `pairs`: the same coordinate twice."""
+    first, size = domain.lattice.size - domain.n_categories, domain.lattice.size
+    rows = [
+        (j, k, j, k) for j in range(first, size) for k in range(int(domain.lattice.last[j]) + 1)
+        if k != plateaus[j]
+    ]  # fmt: skip
+    return np.array(rows, dtype=np.float64).reshape(-1, 4)[rng.permutation(len(rows))]
+
+
 class CategoryPairs(Phase):
     """Other values of two categories, until something is better; everything else stays as it is."""
 
@@ -42,9 +58,12 @@ class CategoryPairs(Phase):
         """Around this point."""
         self.domain = domain
         self.best = self.start = point
-        queue = pairs(domain, point.plateaus, rng)
+        queue = self._changes(rng)
         self.queue = queue[domain.distinct(self._changed(queue), point)]
         self.done = not len(self.queue)
+
+    def _changes(self, rng: np.random.Generator) -> FloatArray:
+        return pairs(self.domain, self.start.plateaus, rng)
 
     def propose(self) -> Proposals:
         """The next changes, as many as a population has."""
@@ -55,7 +74,8 @@ class CategoryPairs(Phase):
         rows = np.arange(len(changes))
         for k in (0, 2):
             plateaus[rows, changes[:, k].astype(np.intp)] = changes[:, k + 1]
-        return self.domain.proposals(self.start.x[None, : self.domain.n_continuous], plateaus)
+        x = np.tile(self.start.x[: self.domain.n_continuous], (len(changes), 1))  # there may be none
+        return self.domain.proposals(x, plateaus)
 
     def extra(self, k: int, rng: np.random.Generator) -> Proposals | None:
         """The next change: it would come anyway if nothing is better before."""
@@ -81,3 +101,13 @@ class CategoryPairs(Phase):
             raise ValueError(f"state: queue must name coordinates below {len(last)}")
         if (self.queue[:, 1::2] < 0).any() or (self.queue[:, 1::2] > last[changed.astype(np.intp)]).any():
             raise ValueError("state: queue must hold values of categories")
+
+
+class SparedCategories(CategoryPairs):
+    """Other values of single categories that were not evaluated here, until something is better."""
+
+    def _changes(self, rng: np.random.Generator) -> FloatArray:
+        model = self.domain.model
+        changes = singles(self.domain, self.start.plateaus, rng)
+        known = Seen(model.known()[0]).which(model.cube.of_points(*self._changed(changes)))
+        return np.asarray(changes[~known])

@@ -66,6 +66,7 @@ SHARES = 4  # ... but not before these have had so many times their share of all
 RARE_EVERY = 3  # turns: one is for the value of a category that was tried least, on a plateau all of them
 MARGIN = 0.1  # of the standard deviation of values, by which such a point is to be better than the others ...
 OPTIMISM = (1.0, 20.0)  # ... with the same value, and the kappas that this may take
+APART = 0.25  # and how far it is away from them, relative to how far apart they would be on a grid
 FLAT_EVERY = 2  # turns on a plateau without categories: one is for what is little known
 MOST_PENDING = 64
 
@@ -76,10 +77,14 @@ class Look(NamedTuple):
     centre: FloatArray
     side: float
     fixed: tuple[int, float] | None = None  # the category's column, and the value
+    taken: FloatArray = np.empty((0, 0))  # the ordered coordinates of points with that value, ...
+    apart: float = 0.0  # ... from which it keeps away so far
 
     def only(self, criterion: Criterion) -> Criterion:
         """What is to be lowest, with that value alone."""
-        return criterion if self.fixed is None else WithValue(criterion, *self.fixed)
+        if self.fixed is None:
+            return criterion
+        return WithValue(criterion, *self.fixed, self.taken, self.apart)
 
 
 class ModelRun(Phase):
@@ -305,7 +310,11 @@ class ModelRun(Phase):
         own = np.flatnonzero(np.abs(known[:, column] - value) < SAME)
         centre = known[own[merits[own].argmin()]].copy() if len(own) else best.copy()
         centre[column] = value
-        return Look(centre, LARGEST_SIDE, (column, value))
+        n = self.domain.n_ordered
+        taken = np.concatenate((known, under_way))
+        taken = taken[np.abs(taken[:, column] - value) < SAME, :n]
+        apart = APART * len(taken) ** (-1 / n) if n and len(taken) else 0.0
+        return Look(centre, LARGEST_SIDE, (column, value), taken, apart)
 
     def _optimism(self, model: Fitted, look: Look, rng: np.random.Generator) -> float:
         """The least kappa with which there may be something better than the centre of a look, by a margin.

@@ -18,8 +18,9 @@ variables are integers.
 
 Coarse and deep are the continuous variables alone: by Newton steps (of more than 50 by quasi-Newton ones), or
 by the polish, a Gaussian, where those fail. Only what is better than the goal (the best point of all runs
-before) is worth what comes after the sweep. Where there are several categories, pairs of them come before the
-deep search; if one is better, the descent goes on from there as after a sweep. `Descent._following` is this
+before) is worth what comes after the sweep. Where there are categories, their values that a model has spared
+come after a sweep without success, and pairs of them before the deep search; if one is better, the descent
+goes on from there as after a run. `Descent._following` is this
 diagram as code. Every phase but the mixed run can be left out by its name in `without`.
 """
 
@@ -32,8 +33,8 @@ import numpy as np
 
 from .._typing import FloatArray
 from ..order import Key
-from .asking import knows_enough
-from .category_pairs import CategoryPairs
+from .asking import askable, knows_enough
+from .category_pairs import CategoryPairs, SparedCategories
 from .coordinate_scan import CoordinateScan
 from .integer_evolution import IntegerEvolution
 from .integer_neighbours import IntegerNeighbours, affordable
@@ -52,7 +53,7 @@ PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
     for phase in (
         *(ModelRun, MixedRun, IntegerEvolution, Newton, QuasiNewton, Polish, Valley),
-        *(IntegerSweep, IntegerNeighbours, CategoryPairs, CoordinateScan),
+        *(IntegerSweep, IntegerNeighbours, CategoryPairs, SparedCategories, CoordinateScan),
     )
 }
 
@@ -186,7 +187,9 @@ class Descent:
             case IntegerSweep(start=start):
                 if point.key < start.key and self.domain.n_continuous:
                     return self._coarse(point)
-                return self._neighbours(point) or self._pairs(point, rng) or self._deep(point, rng)
+                return self._spared(point, rng) or self._swept(point, rng)
+            case SparedCategories(start=start):
+                return self._settled(point, rng) if point.key < start.key else self._swept(point, rng)
             case IntegerNeighbours(start=start, winner=winner):
                 if point.key < start.key:
                     self.smooth = winner
@@ -241,6 +244,16 @@ class Descent:
         if not self.domain.lattice.size or "sweep" in self._without:
             return None
         return IntegerSweep(self.domain, point, rng)
+
+    def _spared(self, point: Evaluated, rng: np.random.Generator) -> Phase | None:
+        """What the model has spared of the sweep that is over, of categories."""
+        if not self.domain.n_categories or "pairs" in self._without or not askable(self.phase):
+            return None
+        return SparedCategories(self.domain, point, rng)
+
+    def _swept(self, point: Evaluated, rng: np.random.Generator) -> Phase | None:
+        """After a sweep that has found nothing better."""
+        return self._neighbours(point) or self._pairs(point, rng) or self._deep(point, rng)
 
     def _neighbours(self, point: Evaluated) -> Phase | None:
         """Around a smooth valley that is worth it, if there is one, and if it is not too dear."""
