@@ -11,7 +11,7 @@ from saltus import Categorical, Float, Int, Space
 from saltus._typing import FloatArray
 from saltus.search import category_pairs
 from saltus.search.asking import askable
-from saltus.search.category_pairs import CategoryPairs, SparedCategories, pairs, singles
+from saltus.search.category_pairs import MOST_SPARED, CategoryPairs, SparedCategories, pairs, singles
 from saltus.search.integer_neighbours import affordable, beside
 from saltus.search.integer_sweep import IntegerSweep
 from saltus.search.proposal import Proposals
@@ -93,6 +93,12 @@ def test_what_a_model_has_spared_is_evaluated_after_all() -> None:
     assert not askable(fewer)
     remember(fewer._changed(fewer.queue))
     assert SparedCategories(domain, point, np.random.default_rng(1)).done
+
+
+def test_of_many_values_not_all_that_were_spared() -> None:
+    domain = modelled(Encoding(Space({"c": Categorical(range(1000)), "x": Float(0, 1)})))
+    point = evaluated(domain, lambda x: np.zeros(len(x)), [0.5], [3])
+    assert len(SparedCategories(domain, point, np.random.default_rng(1)).queue) == 2 * MOST_SPARED
 
 
 def test_they_end_with_the_first_that_is_better() -> None:

@@ -13,7 +13,8 @@ import pytest
 from saltus import Bool, Categorical, Float, Int, Optimizer, Outcome, Space, Stop, _serialize, minimize
 from saltus._typing import FloatArray
 from saltus.problems import Problem, coil_spring, pressure_vessel
-from saltus.search.model_run import FEW, FIRST_SIDE, KAPPAS, LARGEST_SIDE, LEAST, WINDOW, ModelRun
+from saltus.search.acquisition import LARGEST_SIDE
+from saltus.search.model_run import FEW, FIRST_SIDE, KAPPAS, LEAST, WINDOW, ModelRun
 from saltus.search.proposal import Evaluated, Results
 from saltus.space.encoding import Encoding
 from saltus.space.variables import Variable

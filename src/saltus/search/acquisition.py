@@ -33,6 +33,7 @@ SEQUENCE = 15  # steps under constraints, at most
 SHORTENED = 3  # times is the way of a point from the centre halved, until it is allowed ...
 MOST_MOVED = 100  # ... of so many points
 SAME = 1e-9  # nearer points are the same one
+LARGEST_SIDE = 1.6  # of a region: nearly everything
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 0.2, 5.0  # of a coordinate's side, relative to the others'
 
 

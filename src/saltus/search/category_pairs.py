@@ -21,7 +21,8 @@ from .acquisition import Seen
 from .phase import Phase
 from .proposal import Domain, Evaluated, Proposals, Results
 
-MOST = 30  # evaluations for each variable
+MOST = 30  # pairs for each variable ...
+MOST_SPARED = 10  # ... and single changes that a model has spared
 
 
 def pairs(domain: Domain, plateaus: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -110,4 +111,4 @@ class SparedCategories(CategoryPairs):
         model = self.domain.model
         changes = singles(self.domain, self.start.plateaus, rng)
         known = Seen(model.known()[0]).which(model.cube.of_points(*self._changed(changes)))
-        return np.asarray(changes[~known])
+        return np.asarray(changes[~known][: MOST_SPARED * self.domain.N])

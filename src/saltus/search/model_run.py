@@ -15,23 +15,22 @@ value that was tried least.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .._typing import FloatArray, Mask
-from ..model import MOST_POINTS, Fitted
+from ..model import MOST_POINTS
 from ..model.quadratic import Step, limited_step, step
 from ..model.threads import with_one_thread
 from ..order import Key
 from .acquisition import (
+    LARGEST_SIDE,
     SAME,
     Acquisition,
-    Criterion,
     Region,
     Restricted,
     Seen,
-    WithValue,
     lowest,
     random_points,
     refined,
@@ -39,13 +38,14 @@ from .acquisition import (
 )
 from .phase import Phase
 from .proposal import Domain, Evaluated, Proposals, Results
+from .rare_values import Look, optimism, rare_value
 from .stopping import same_value
 
 KAPPAS = (0.0, 1.0, 0.3, 2.0)  # in turns
 CAUTIONS = (1.0, 0.3, 0.0, -0.5)  # in turns: standard deviations to keep away from constraints
 FIRST_REACH = 7 / 3  # of the first points, in standard deviations: 70% of a range
 FIRST_MORE = 2  # first points besides one for each variable
-FIRST_SIDE, LARGEST_SIDE, SMALLEST_SIDE = 0.8, 1.6, 0.03
+FIRST_SIDE, SMALLEST_SIDE = 0.8, 0.03
 LOCAL_SIDE = 0.2  # of a run around a point
 SUCCESSES = 2  # in a row: the region grows to twice its side
 FAILURES, FAILURES_PER_VARIABLE = 4, 0.5  # in a row: it shrinks to half
@@ -64,27 +64,8 @@ SMALLEST_LIMITED = 1e-3  # region with constraints
 TRIES = 2  # of the same integers, for each continuous variable: then others have to be tried, ...
 SHARES = 4  # ... but not before these have had so many times their share of all evaluations
 RARE_EVERY = 3  # turns: one is for the value of a category that was tried least, on a plateau all of them
-MARGIN = 0.1  # of the standard deviation of values, by which such a point is to be better than the others ...
-OPTIMISM = (1.0, 20.0)  # ... with the same value, and the kappas that this may take
-APART = 0.25  # and how far it is away from them, relative to how far apart they would be on a grid
 FLAT_EVERY = 2  # turns on a plateau without categories: one is for what is little known
 MOST_PENDING = 64
-
-
-class Look(NamedTuple):
-    """Where a model is asked for the next point: around a centre; perhaps with one value of a category."""
-
-    centre: FloatArray
-    side: float
-    fixed: tuple[int, float] | None = None  # the category's column, and the value
-    taken: FloatArray = np.empty((0, 0))  # the ordered coordinates of points with that value, ...
-    apart: float = 0.0  # ... from which it keeps away so far
-
-    def only(self, criterion: Criterion) -> Criterion:
-        """What is to be lowest, with that value alone."""
-        if self.fixed is None:
-            return criterion
-        return WithValue(criterion, *self.fixed, self.taken, self.apart)
 
 
 class ModelRun(Phase):
@@ -241,10 +222,10 @@ class ModelRun(Phase):
         acquisition = Acquisition(model, kappa, seen, self._closed(best, under_way, kappa))
         look = Look(best, self._side)
         if exploring and self.domain.n_categories:
-            look = self._rare(best, under_way, rng)
+            look = rare_value(self.domain, best, under_way, rng)
             model = surrogate.about(look.centre, under_way, most, in_passing=True, with_value=look.fixed)
-            kappa, none = self._optimism(model, look, rng), Seen(np.empty((0, self.domain.lattice.size)))
-            acquisition = Acquisition(model, kappa, seen, none)
+            none = Seen(np.empty((0, self.domain.lattice.size)))
+            acquisition = Acquisition(model, optimism(surrogate.cube, model, look, rng), seen, none)
         elif exploring:
             look = Look(best, LARGEST_SIDE)
         if surrogate.limited:
@@ -289,46 +270,6 @@ class ModelRun(Phase):
             if better not in acquisition.seen and (rules is None or rules.allowed(better[None])[0]):
                 return better
         return found
-
-    def _rare(self, best: FloatArray, under_way: FloatArray, rng: np.random.Generator) -> Look:
-        """Anywhere, with the value of a category that was tried least, but not that of the best point.
-
-        A value that was seen in bad places alone looks bad itself, and what is near the best point with one
-        value says little about another: the model would leave it for ever. So such a point is compared with
-        those of the same value alone, by a model that knows no others.
-        """
-        surrogate, lattice = self.domain.model, self.domain.model.cube.lattice
-        known, merits = surrogate.known()
-        j = lattice.size - 1 - int(rng.integers(self.domain.n_categories))
-        column = self.domain.n_continuous + j
-        places = np.arange(int(lattice.last[j]) + 1)
-        values = lattice.value(np.where(np.arange(lattice.size) == j, places[:, None], 0.0))[:, j]
-        tried = np.concatenate((known, under_way))[:, column]
-        counts = (np.abs(tried - values[:, None]) < SAME).sum(axis=1)
-        others = rng.permutation(np.flatnonzero(np.abs(values - best[column]) > SAME))
-        value = float(values[others[counts[others].argmin()]])
-        own = np.flatnonzero(np.abs(known[:, column] - value) < SAME)
-        centre = known[own[merits[own].argmin()]].copy() if len(own) else best.copy()
-        centre[column] = value
-        n = self.domain.n_ordered
-        taken = np.concatenate((known, under_way))
-        taken = taken[np.abs(taken[:, column] - value) < SAME, :n]
-        apart = APART * len(taken) ** (-1 / n) if n and len(taken) else 0.0
-        return Look(centre, LARGEST_SIDE, (column, value), taken, apart)
-
-    def _optimism(self, model: Fitted, look: Look, rng: np.random.Generator) -> float:
-        """The least kappa with which there may be something better than the centre of a look, by a margin.
-
-        With a smaller one the point with the lowest mean - kappa sd would be next to the centre, and teach
-        nothing; with a larger one it would be in a corner.
-        """
-        cube = self.domain.model.cube
-        points = random_points(cube, region(cube, look.centre, look.side, model.lengths), rng)
-        if look.fixed is not None:
-            points[:, look.fixed[0]] = look.fixed[1]
-        mean, sd = model.predict(points)
-        needed = (mean - model.mean(look.centre[None]) + MARGIN) / sd
-        return float(np.clip(needed.min(), *OPTIMISM))
 
     def _exploring(self, turn: int) -> bool:
         """Whether a turn is for what is little known, wherever it is."""
