@@ -22,7 +22,8 @@ from experiments.suites import Key, command_line, wanted
 from saltus.search.settings import OPTIONAL, OPTIONAL_WITH_A_MODEL
 
 WHOLE = "saltus"
-ELSEWHERE = ("limits", "evolution")  # for constraints and for integers alone: bbob-mixint has none of both
+# for constraints, integers alone and continuous variables alone: bbob-mixint has none of them
+ELSEWHERE = ("limits", "evolution", "valley")
 PARTS = [part for part in OPTIONAL_WITH_A_MODEL if part not in (*OPTIONAL, *ELSEWHERE)]
 FILE = RESULTS / "ablation-model.csv"
 BUDGETS = (10, 20, 50)

@@ -20,7 +20,19 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.optimize import Bounds, OptimizeResult
 
-from saltus import Bool, Float, Int, ObjectiveError, Optimizer, Result, Space, Stop, WorkerError, minimize
+from saltus import (
+    Bool,
+    Categorical,
+    Float,
+    Int,
+    ObjectiveError,
+    Optimizer,
+    Result,
+    Space,
+    Stop,
+    WorkerError,
+    minimize,
+)
 from saltus.plot import convergence
 from saltus.problems import ellipsoid_int, sphere_one_max
 
@@ -838,3 +850,17 @@ def test_points_are_checked_before_anything_is_paid() -> None:
     for points in ([{"x": 1}, {"x": 6}], [{"y": 1}], {"x": 1}, "x", 3):
         with pytest.raises((ValueError, TypeError)):
             minimize(lambda p: pytest.fail("paid"), space, points=points, budget=5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", [3, 10, 12, 15, 17, 24, 26, 31])
+def test_a_smooth_problem_takes_few_evaluations_whatever_the_seed(seed: int) -> None:
+    """The first program of the README; with these seeds it once took 72 to 135."""
+
+    def cost(p: Any) -> float:
+        metal = {"gold": 3, "silver": 1, "copper": 0}[p["metal"]]
+        return float((p["radius"] - 1.7) ** 2 + (p["shells"] - 5) ** 2 + (not p["coated"]) + metal)
+
+    metals = Categorical(["gold", "silver", "copper"])
+    radius, shells = Float(0.1, 10, log=True), Int(1, 12)
+    space = Space({"radius": radius, "shells": shells, "coated": Bool(), "metal": metals})
+    assert minimize(cost, space, budget=60, target=1e-6, seed=seed).stop is Stop.TARGET
