@@ -83,20 +83,25 @@ def test_a_point_that_kills_every_ray_worker_has_failed(ray: Any, study: Study) 
         minimize(kills_its_process, SPACE, budget=4, seed=1, executor=executor)
 
 
-@pytest.mark.machines
-def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In processes of its own: `--on ray` starts Ray on this machine, and ends it."""
-    for name, value in RAY_ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
-    file = prepared(tmp_path, "ray", 12, workers=2)
+def twelve_evaluations(on: str, folder: Path) -> None:
+    """`saltus run --on ...` of a study in a folder: all on record, each evaluated once."""
+    file = prepared(folder, on, 12, workers=2)
     running = started(file)
     try:
-        assert running.wait(180) == 0, (tmp_path / "run.log").read_text()
+        assert running.wait(180) == 0, (folder / "run.log").read_text()
     finally:
         running.kill()
         running.wait()
     found = account(file)
     assert (found.on_record, found.different, found.invented, found.logged) == (12, 12, 0, 12)
+
+
+@pytest.mark.machines
+def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In processes of its own: `--on ray` starts Ray on this machine, and ends it."""
+    for name, value in RAY_ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    twelve_evaluations("ray", tmp_path)
 
 
 by_address = pytest.mark.skipif(
@@ -140,15 +145,7 @@ def test_a_cluster_at_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv(name, value)
     port = free_port()
     with head_node(port):
-        file = prepared(tmp_path, f"ray://127.0.0.1:{port}", 12, workers=2)
-        running = started(file)
-        try:
-            assert running.wait(180) == 0, (tmp_path / "run.log").read_text()
-        finally:
-            running.kill()
-            running.wait()
-    found = account(file)
-    assert (found.on_record, found.different, found.invented, found.logged) == (12, 12, 0, 12)
+        twelve_evaluations(f"ray://127.0.0.1:{port}", tmp_path)
 
 
 @by_address

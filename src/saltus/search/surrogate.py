@@ -31,6 +31,7 @@ from ..model import (
 )
 from ..model.posterior import QUADRATIC, WARP, prior
 from ..space.unit import UnitCube
+from .acquisition import SAME
 from .memory import Memory
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -38,7 +39,6 @@ REFIT = 0.04  # new parameters after this share of more points
 MOST_FITS = 32  # that are kept
 REMEMBERED = 20  # generations that were predicted
 SEPARATE = 4  # so many constraints have parameters of their own, more share them
-_SAME = 1e-9  # of values in the unit cube
 SATISFIED = -0.1  # of the usual violation: where constraints hold and nobody says by how much
 
 
@@ -155,7 +155,7 @@ class Surrogate:
             if not in_passing:
                 self.theta, self.fitted = theta, count
         if with_value is not None:
-            own = np.abs(x[:, with_value[0]] - with_value[1]) < _SAME
+            own = np.abs(x[:, with_value[0]] - with_value[1]) < SAME
             if own.any():
                 x, y = x[own], y[own]
                 name = f"{with_value[0]} {with_value[1]:.9f}"
