@@ -1,6 +1,6 @@
 """Studies on clusters of several processes, and what accidents do to them: docs/clusters.md.
 
-    python -m experiments.clusters            # both tables; about ten minutes
+    python -m experiments.clusters            # both tables; about fifteen minutes
     python -m experiments.clusters accidents  # 2000 evaluations, three killed workers, one killed scheduler
     python -m experiments.clusters busy       # how busy four workers are kept
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -31,7 +32,7 @@ import json, os, time, random
 
 def cost(p):
     time.sleep(SECONDS)
-    value = (p["x"] - 1) ** 2 + (p["y"] + 2) ** 2 + (p["k"] - 7) ** 2
+    value = VALUE
     with open(os.path.join(LOG, f"{os.getpid()}.jsonl"), "a") as log:
         log.write(json.dumps([p, value, time.time()]) + "\\n")
     return value
@@ -44,15 +45,56 @@ workers = {workers}
 asynchronous = {asynchronous}
 strategy = "{strategy}"
 [space]
-x = {{ type = "float", low = -5, high = 5 }}
-y = {{ type = "float", low = -5, high = 5 }}
-k = {{ type = "int", low = 0, high = 20 }}
+{space}
 [objective]
 python = "cost:cost"
 [run]
 on = "{on}"
 reconnect = 120
 """
+
+
+class Problem(NamedTuple):
+    """What is minimised: variables as a study file has them, and the value as Python has it."""
+
+    space: str
+    value: str
+
+
+# soon solved; what a search does then does not keep all workers busy
+BOWL = Problem(
+    """x = { type = "float", low = -5, high = 5 }
+y = { type = "float", low = -5, high = 5 }
+k = { type = "int", low = 0, high = 20 }""",
+    '(p["x"] - 1) ** 2 + (p["y"] + 2) ** 2 + (p["k"] - 7) ** 2',
+)
+# six continuous variables and four integers in one curved valley: not soon solved
+VALLEY = Problem(
+    "\n".join(
+        [f'x{i} = {{ type = "float", low = -5, high = 5 }}' for i in range(6)]
+        + [f'k{i} = {{ type = "int", low = -10, high = 10 }}' for i in range(4)]
+    ),
+    "(lambda z: sum(100 * (b - a * a) ** 2 + (1 - a) ** 2 for a, b in zip(z, z[1:])))"
+    '([p[f"x{i}"] for i in range(6)] + [p[f"k{i}"] / 5 for i in range(4)])',
+)
+
+
+class Setting(NamedTuple):
+    """What is measured of how busy workers are."""
+
+    problem: str
+    strategy: str
+    median: float  # seconds
+    asynchronous: bool
+
+
+SETTINGS = (
+    Setting("valley", "saltus-es", 0.5, True),
+    Setting("valley", "saltus-es", 1.0, True),
+    Setting("valley", "saltus", 1.0, True),
+    Setting("valley", "saltus-es", 0.5, False),
+    Setting("bowl", "saltus-es", 0.5, True),
+)
 LOGNORMAL = "random.Random(json.dumps(p)).lognormvariate(0, 1) * {median}"
 
 
@@ -142,12 +184,14 @@ def prepared(
     workers: int = 4,
     strategy: str = "saltus-es",
     asynchronous: bool = True,
+    problem: Problem = BOWL,
 ) -> Path:
     """A study file whose evaluations take so long, and write down what they did."""
     (folder / "log").mkdir(exist_ok=True)
     source = COST.replace("SECONDS", seconds).replace("LOG", repr(str(folder / "log")))
+    source = source.replace("VALUE", problem.value)
     (folder / "cost.py").write_text(source)
-    given = {"budget": budget, "workers": workers, "strategy": strategy, "on": on}
+    given = {"budget": budget, "workers": workers, "strategy": strategy, "on": on, "space": problem.space}
     file = folder / "study.toml"
     file.write_text(STUDY.format(asynchronous=str(asynchronous).lower(), **given))
     return file
@@ -214,18 +258,36 @@ def accidents(budget: int, folder: Path, workers: int = 4, away: float = 3.0) ->
     return account(file)
 
 
-def busy(budget: int, median: float, folder: Path, asynchronous: bool, workers: int = 4) -> float:
-    """The share of the time from the first beginning to the last end that workers spend in evaluations."""
+class Kept(NamedTuple):
+    """How busy workers were kept."""
+
+    share: float  # of the time from the first beginning to the last end that they spent in evaluations
+    mean: float  # seconds of an evaluation
+    load: float  # of the machine, when it was over: processes that want a core, over a minute
+
+
+def busy(setting: Setting, folder: Path, budget: int = 150, workers: int = 4) -> Kept:
+    """Evaluations that sleep on four workers."""
     with dask(workers, folder) as cluster:
-        seconds = LOGNORMAL.format(median=median)
-        file = prepared(folder, cluster.address, budget, seconds=seconds, asynchronous=asynchronous)
+        seconds = LOGNORMAL.format(median=setting.median)
+        file = prepared(
+            folder,
+            cluster.address,
+            budget,
+            seconds=seconds,
+            strategy=setting.strategy,
+            asynchronous=setting.asynchronous,
+            problem=VALLEY if setting.problem == "valley" else BOWL,
+        )
         running = started(file)
         if running.wait(1800) != 0:
             raise RuntimeError(file.with_name("run.log").read_text())
-    trials = list(Study.open(file.with_suffix(".db")).trials())
-    begun = [t.started for t in trials if t.started is not None and t.seconds is not None]
-    ended = [t.started + t.seconds for t in trials if t.started is not None and t.seconds is not None]
-    return sum(t.seconds or 0.0 for t in trials) / (workers * (max(ended) - min(begun)))
+        load = os.getloadavg()[0]
+    trials = Study.open(file.with_suffix(".db")).trials()
+    spans = [(t.started, t.seconds) for t in trials if t.started is not None and t.seconds is not None]
+    wall = max(begun + took for begun, took in spans) - min(begun for begun, _ in spans)
+    total = sum(took for _, took in spans)
+    return Kept(total / (workers * wall), total / len(spans), load)
 
 
 def main() -> None:
@@ -248,13 +310,14 @@ def main() -> None:
         publish("clusters-accidents", markdown(["", ""], rows), "clusters")
     if what in (None, "busy"):
         rows = []
-        for median in (0.2, 0.5, 1.0):
-            row = [f"{median:g} s"]
-            for asynchronous in (False, True):
-                with tempfile.TemporaryDirectory() as folder:
-                    row.append(f"{busy(200, median, Path(folder), asynchronous):.0%}")
-            rows.append(row)
-        header = ["median of an evaluation", "busy, waiting for batches", "busy, asynchronous"]
+        for setting in SETTINGS:
+            with tempfile.TemporaryDirectory() as folder:
+                kept = busy(setting, Path(folder))
+            waits = "asynchronous" if setting.asynchronous else "waits for batches"
+            about = [setting.problem, setting.strategy, waits, f"{setting.median:g} s", f"{kept.mean:.2f} s"]
+            rows.append([*about, f"{kept.load:.1f}", f"{kept.share:.0%}"])
+            print(rows[-1], flush=True)
+        header = ["problem", "strategy", "", "median of an evaluation", "mean", "load of the machine", "busy"]
         publish("clusters-busy", markdown(header, rows), "clusters")
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import queue
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,8 +21,11 @@ from typing import Any
 import pytest
 
 from experiments.clusters import account, evaluations, free_port, prepared, started, wait_for
-from saltus import Study, WorkerError, minimize
-from saltus.execution.ray import RayExecutor
+from saltus import Candidate, Study, WorkerError, minimize
+from saltus.execution.cluster import OnCluster
+from saltus.execution.driver import Limits
+from saltus.execution.evaluation import Answer, evaluate
+from saltus.execution.ray import RayCluster, RayExecutor, _LosingRayExecutor
 
 from ..objectives import SPACE, bowl, kills_its_process
 from .accidents import (
@@ -38,6 +45,78 @@ def test_ray_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ImportError, match="pip install ray"):
         RayExecutor()
+
+
+class FakeClient:
+    """Ray's client, as far as it matters: one thread takes what is submitted and brings the results.
+
+    Whoever submits waits for that thread, which calls those who wait for results.
+    """
+
+    class exceptions:
+        RaySystemError = type("RaySystemError", (RuntimeError,), {})
+
+    def __init__(self, spoil: Callable[[int], Exception | None]) -> None:
+        self.spoil, self.submitted = spoil, 0
+        self.messages: queue.Queue[Callable[[], None]] = queue.Queue()
+        threading.Thread(target=self._data, daemon=True).start()
+
+    def _data(self) -> None:
+        while True:
+            message = self.messages.get()
+            time.sleep(0.001)  # the way over the network
+            message()
+
+    def remote(self, call: Any) -> Any:
+        client = self
+
+        class Task:
+            def options(self, **options: Any) -> Any:
+                return self
+
+            def remote(self, fn: Any, args: Any, kwargs: Any) -> Any:
+                client.submitted += 1
+                number, result = client.submitted, Future[Any]()
+
+                def end() -> None:
+                    error = client.spoil(number)
+                    result.set_exception(error) if error else result.set_result(call(fn, args, kwargs))
+
+                class Reference:
+                    def future(self) -> Future[Any]:
+                        taken = threading.Event()
+                        client.messages.put(taken.set)
+                        threading.Timer(0.005, client.messages.put, [end]).start()
+                        if not taken.wait(5):
+                            raise TimeoutError("nobody takes what is submitted")
+                        return result
+
+                return Reference()
+
+        return Task()
+
+
+def test_who_submits_and_who_brings_results_do_not_wait_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    died = type("WorkerCrashedError", (Exception,), {})
+    client = FakeClient(lambda number: died("it died") if number in (4, 9) else None)
+    monkeypatch.setitem(sys.modules, "ray", client)
+
+    class There(RayCluster):
+        def connect(self, seconds: float) -> Executor:
+            return _LosingRayExecutor(num_cpus=1)
+
+        def slots(self) -> int:
+            return 4
+
+    def value(candidate: Candidate) -> Answer:
+        return Answer(evaluate(bowl, candidate.params))
+
+    study = Study.create(tmp_path / "study.db", SPACE, seed=1, asynchronous=True, strategy="saltus-es")
+    there = OnCluster(value, There("ray://node1:10001"))
+    result = study.run(closing(there), "python bowl", Limits(60), workers=4)
+    assert (result.nfev, result.failures, client.submitted) == (60, 0, 62)
 
 
 # Ray
@@ -104,12 +183,6 @@ def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     twelve_evaluations("ray", tmp_path)
 
 
-by_address = pytest.mark.skipif(
-    "SALTUS_RAY_CLIENT" not in os.environ,
-    reason="Ray's own client does not reach a head node on every machine: SALTUS_RAY_CLIENT=1 tries it",
-)
-
-
 @contextmanager
 def head_node(port: int) -> Iterator[None]:
     """A head node in a session of its own, whose clients come to this port; all of it ends at the end."""
@@ -137,30 +210,29 @@ def head_node(port: int) -> Iterator[None]:
             head.wait()
 
 
-@by_address
+def kill_a_worker(file: Path) -> None:
+    """With SIGKILL: one that has written down an evaluation lately."""
+    logs = sorted((file.parent / "log").iterdir(), key=lambda log: log.stat().st_mtime)
+    os.kill(int(logs[-1].stem), signal.SIGKILL)
+
+
 @pytest.mark.machines
 def test_a_cluster_at_an_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`--on ray://...` reaches a head node that is running, by Ray's client."""
+    """`--on ray://...` reaches a head node by Ray's client; a worker dies, then the head node.
+
+    With that ends its cluster: what was under way there is evaluated again on the new one.
+    """
     for name, value in RAY_ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     port = free_port()
-    with head_node(port):
-        twelve_evaluations(f"ray://127.0.0.1:{port}", tmp_path)
-
-
-@by_address
-@pytest.mark.machines
-def test_a_head_node_that_ends_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With it ends its cluster: what was under way there is evaluated again on the new one."""
-    for name, value in RAY_ENVIRONMENT.items():
-        monkeypatch.setenv(name, value)
-    port = free_port()
-    file = prepared(tmp_path, f"ray://127.0.0.1:{port}", 40, seconds="0.5", workers=2)
+    file = prepared(tmp_path, f"ray://127.0.0.1:{port}", 40, seconds="0.3", workers=2)
     running = None
     try:
         with head_node(port):
             running = started(file)
             wait_for(lambda: evaluations(file) >= 5, 180)
+            kill_a_worker(file)
+            wait_for(lambda: evaluations(file) >= 12, 180)
         with head_node(port):
             assert running.wait(240) == 0, (tmp_path / "run.log").read_text()
     finally:
@@ -170,4 +242,6 @@ def test_a_head_node_that_ends_and_comes_back(tmp_path: Path, monkeypatch: pytes
     found = account(file)
     assert (found.on_record, found.different, found.invented) == (40, 40, 0)
     assert 40 <= found.logged <= 44  # what was under way, or on its way back, was evaluated again
-    assert " is back;" in (tmp_path / "run.log").read_text()
+    said = (tmp_path / "run.log").read_text()
+    assert "was lost with its worker; it is submitted again (1 of at most 3 times)" in said
+    assert " is back;" in said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -86,7 +86,16 @@ class RayCluster:
 
 
 class _LosingRayExecutor(RayExecutor):
-    """A `RayExecutor` that says when the connection is lost."""
+    """A `RayExecutor` that says when the connection is lost.
+
+    Who waits for its futures is called in a thread of its own: in that of Ray's client, for whose answer
+    `submit` waits, whoever submits again, or waits for somebody who submits, would wait for ever.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        """Take the options of the tasks."""
+        super().__init__(**options)
+        self._settling = ThreadPoolExecutor(1, thread_name_prefix="saltus-ray")
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Call a function in a task of Ray."""
@@ -96,7 +105,7 @@ class _LosingRayExecutor(RayExecutor):
             raise LostError(str(error)) from error
         future: Future[Any] = Future()
         future.add_done_callback(lambda own: there.cancel() if own.cancelled() else None)
-        there.add_done_callback(partial(self._settle, future))
+        there.add_done_callback(lambda done: self._settling.submit(self._settle, future, done))
         return future
 
     def _settle(self, future: Future[Any], there: Future[Any]) -> None:
