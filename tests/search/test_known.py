@@ -60,7 +60,18 @@ def test_on_the_way_to_an_allowed_point(name: str) -> None:
     assert moved[fine].tolist() == known.cube.snapped(points[fine]).tolist()
     few = known.towards(points, home, most=3)
     assert known.allowed(few).all()
-    assert (few == home).all(axis=1).sum() >= np.count_nonzero(~fine) - 3
+    left_out = len(points) - len(few)
+    assert (few == home).all(axis=1).sum() + left_out >= np.count_nonzero(~fine) - 3
+
+
+def test_a_function_that_allows_hardly_anything_is_not_asked_about_points_that_would_not_move() -> None:
+    rng = np.random.default_rng(3)
+    points = rng.random((400, 4))
+    for rule, kept in ((lambda x: x.max() < 0.4, 100), (lambda x: x.max() < 0.9, 400), ("x0 <= 0.03", 400)):
+        known = Known(Encoding(Space([Float(0, 1)] * 4, where=rule)))
+        moved = known.towards(points, np.full(4, 0.01), 3, 100)
+        assert len(moved) == kept
+        assert known.allowed(moved).all()
 
 
 def test_the_border_is_met_exactly() -> None:

@@ -5,7 +5,6 @@ The way of a batch, from top to bottom: it begins (`_current`), is asked, told, 
 
 from __future__ import annotations
 
-import copy
 import functools
 import math
 import operator
@@ -102,8 +101,9 @@ class AskTell:
             auto_restart: begin another run by itself when one has stopped; default only with "saltus" and
                 "saltus-es", which cannot go on otherwise.
             without: parts of "saltus" that are left out, to see what they are worth: any of "model",
-                "asking", "limits", "evolution", "scaling", "newton", "deep", "sweep", "neighbours",
-                "pairs", "scan", "local runs", "global runs"; of "saltus-es" the same but the first four.
+                "asking", "limits", "evolution", "lattice", "scaling", "newton", "deep", "sweep",
+                "neighbours", "pairs", "scan", "local runs", "global runs"; of "saltus-es" the same but the
+                first five.
             noisy: True if the objective gives another value each time: then "saltus" and "saltus-es" search
                 in a way that believes no single value, and `recommended` is an estimate (docs/noise.md).
                 False if it does not. By default it is noticed, when the same point has two values.
@@ -288,7 +288,10 @@ class AskTell:
 
     def _randomness(self, k: int) -> np.random.Generator:
         """For the k-th extra proposals of a batch; -1 for what is random about learning from it."""
-        key = int(copy.deepcopy(self._rng).integers(2**63))  # of the batch: nothing is drawn while it is open
+        stream = self._rng.bit_generator
+        before = stream.state
+        key = int(self._rng.integers(2**63))  # of the batch: nothing is drawn while it is open
+        stream.state = before  # in a ninth of the time that a copy of the generator takes
         return np.random.default_rng([key, k + 1])
 
     def _decode(self, batch: Batch) -> None:

@@ -22,6 +22,7 @@ POOL = 64  # allowed points that are kept
 WALKERS, WALK = 16, 40  # and their steps through what is allowed, if points at random are not enough
 SHORTER = 0.5  # each try on the way from a point that is allowed to one that is not
 TRIES = 10
+SCARCE = 0.1  # of some points is allowed, at most: then a function is not asked about the others
 SECTIONS, PARTS = 8, 32  # on the way to the very border: 32 ** 8 is 1e12
 
 
@@ -87,9 +88,17 @@ class Known:
         """Points of the unit cube, each moved towards an allowed one until it is allowed, by few tries.
 
         What is not after those tries becomes that one; and so do all but the first `most` that have to move.
+        If hardly any of the first `most` are allowed and functions say so, the others are left out: they
+        would not move, and to ask about each is what takes the time.
         """
         u = self.cube.snapped(u)
-        out = np.flatnonzero(~self.allowed(u))
+        fine = self.allowed(u[:most])
+        if len(fine) < len(u):
+            if self._where.functions and fine.mean() < SCARCE:
+                u = u[:most]
+            else:
+                fine = np.concatenate((fine, self.allowed(u[most:])))
+        out = np.flatnonzero(~fine)
         origin = np.broadcast_to(allowed, u.shape)
         left, rest = out[:most], out[len(out[:most]) :]
         u[rest] = origin[rest]

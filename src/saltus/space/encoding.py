@@ -144,8 +144,12 @@ class Encoding:
 
     def all_numbers(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
         """Likewise, as if everything were active."""
-        numbers = np.empty((len(x), len(self.space.variables)))
-        numbers[:, self._continuous_columns] = self._continuous_values(x)
+        return self.assembled(self._continuous_values(x), plateaus)
+
+    def assembled(self, values: FloatArray, plateaus: FloatArray) -> FloatArray:
+        """Likewise, from the continuous variables in the user's units."""
+        numbers = np.empty((len(values), len(self.space.variables)))
+        numbers[:, self._continuous_columns] = values
         numbers[:, self._discrete_columns] = self._user_values(plateaus)
         if self._fixed:
             numbers[:, self._fixed] = self._template[self._fixed]

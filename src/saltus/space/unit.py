@@ -85,7 +85,7 @@ class UnitCube:
         if activity is None:
             return u
         rows = u.reshape(-1, self.N)
-        active = activity.active(self._numbers(np.clip(rows, self.low, self.high)))[:, self.order]
+        active = activity.active(self._numbers(np.clip(rows, self.low, self.high))[0])[:, self.order]
         return np.where(active, rows, self.of_numbers(activity.idle[None])).reshape(u.shape)
 
     def points(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -96,19 +96,17 @@ class UnitCube:
 
     def numbers(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Points as numbers in the user's order and units, one row each, and the plateaus of the integers."""
-        u = np.clip(self.settled(u), self.low, self.high)
-        return self._numbers(u), self.lattice.plateau(u[:, self.n_continuous :])
+        return self._numbers(np.clip(self.settled(u), self.low, self.high))
 
-    def _numbers(self, u: FloatArray) -> FloatArray:
-        """Points within the ends, one row each, as numbers in the user's order and units."""
+    def _numbers(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same for points within the ends, as if everything were active."""
         n = self.n_continuous
         plateaus = self.lattice.plateau(u[:, n:])
         values = self._first + u[:, :n] * self._span
-        values[:, self._log] = np.exp(np.minimum(values[:, self._log], LARGEST_LOG))
+        if self._log.any():
+            values[:, self._log] = np.exp(np.minimum(values[:, self._log], LARGEST_LOG))
         values = np.clip(values, self._ranges[:, 0], self._ranges[:, 1])
-        numbers = self._encoding.all_numbers(np.zeros((len(u), self.N)), plateaus)
-        numbers[:, self._continuous] = values
-        return numbers
+        return self._encoding.assembled(values, plateaus), plateaus
 
 
 def _cells(variable: Variable) -> FloatArray | tuple[float, float, int]:

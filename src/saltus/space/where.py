@@ -236,8 +236,9 @@ class Where:
             found += rule.excess(numbers)
         if self.functions:
             rows = np.flatnonzero(found == 0.0)
-            for row, point in zip(rows.tolist(), params(numbers[rows]), strict=True):
-                found[row] = sum(not _allowed(function, point) for function in self.functions)
+            points = params(numbers[rows])
+            for function in self.functions:
+                found[rows] += [not said for said in _answers(function, points)]
         return found
 
     def plain(self) -> list[str]:
@@ -245,13 +246,15 @@ class Where:
         return [rule if isinstance(rule, str) else f"function {_name(rule)}" for rule in self.given]
 
 
-def _allowed(function: Callable[[Any], bool], point: Any) -> bool:
-    said = function(point)
-    if not isinstance(said, bool | np.bool_):
-        raise TypeError(
-            f"where: {_name(function)} must say True or False, whether a point is allowed, got {said!r}"
-        )
-    return bool(said)
+def _answers(function: Callable[[Any], bool], points: list[Any]) -> list[bool]:
+    """What a function says of each point."""
+    answers = [function(point) for point in points]
+    for said in answers:
+        if said is not True and said is not False and not isinstance(said, np.bool_):
+            raise TypeError(
+                f"where: {_name(function)} must say True or False, whether a point is allowed, got {said!r}"
+            )
+    return answers
 
 
 def _name(function: Callable[..., Any]) -> str:
