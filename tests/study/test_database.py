@@ -70,6 +70,23 @@ def test_damage_is_noticed_or_harmless(finished: Path, tmp_path: Path, data: st.
     assert read == everything(finished)
 
 
+@pytest.mark.parametrize("table", ["trials", "points", "generations", "sessions"])
+def test_rows_that_got_lost_are_noticed(finished: Path, tmp_path: Path, table: str) -> None:
+    """The first page of a table says how many rows are on it: here none."""
+    path = tmp_path / "lost.db"
+    shutil.copy(finished, path)
+    with closing(sqlite3.connect(path)) as db:
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    damaged = bytearray(path.read_bytes())
+    start = (page - 1) * size
+    assert damaged[start + 3 : start + 5] != b"\0\0"
+    damaged[start + 3 : start + 5] = b"\0\0"
+    path.write_bytes(damaged)
+    with pytest.raises(RecordError, match="damaged"):
+        everything(path)
+
+
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.one_of(st.binary(max_size=300), st.integers(0, 60000)))
 def test_foreign_and_cut_files_are_refused(finished: Path, tmp_path: Path, what: bytes | int) -> None:

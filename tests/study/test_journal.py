@@ -36,6 +36,7 @@ def unbounded(p: dict[str, Any]) -> tuple[float, dict[str, float]]:
     return bowl(p), {"stress": 10.0 - p["k"], "mass": -math.inf if p["on"] else 0.0}
 
 
+@pytest.mark.machines
 def test_killed_again_and_again_it_is_the_same(tmp_path: Path) -> None:
     words = ["-m", "tests.torture", "--only", "transaction", "--times", "0.1", "--folder", str(tmp_path)]
     done = subprocess.run(

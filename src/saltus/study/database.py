@@ -335,6 +335,8 @@ class Database:
 
     def snapshots(self, first: int = 0) -> Iterator[Snapshot]:
         """All generations from a number on, one at a time."""
+        if not first:
+            self._check_complete("generations")
         every = "SELECT * FROM generations WHERE generation >= ? ORDER BY generation"
         with explained(self.path):
             for row in self._db.execute(every, (first,)):
@@ -346,8 +348,16 @@ class Database:
 
     def sessions(self) -> list[Session]:
         """The processes that ran the study, oldest first."""
+        self._check_complete("sessions")
         with self._understanding("sessions"):
             return [typed(Session(*row[1:])) for row in self._rows("sessions", "ORDER BY id")]
+
+    def _check_complete(self, table: str) -> None:
+        """Rows may not have got lost, where nothing else on record says how many there are."""
+        with explained(self.path):
+            (said,) = self._db.execute(f"PRAGMA integrity_check({table})").fetchone()
+        if said != "ok":
+            raise self._damaged(f"rows of the table {table} are missing")
 
     def _only_row(self, table: str) -> tuple[Any, ...]:
         """The row of a table that has one, without its id."""
