@@ -23,7 +23,7 @@ from saltus.search.settings import OPTIONAL, OPTIONAL_WITH_A_MODEL
 
 WHOLE = "saltus"
 # for constraints, integers alone and continuous variables alone: bbob-mixint has none of them
-ELSEWHERE = ("limits", "evolution", "valley")
+ELSEWHERE = ("limits", "evolution", "lattice", "valley")
 PARTS = [part for part in OPTIONAL_WITH_A_MODEL if part not in (*OPTIONAL, *ELSEWHERE)]
 FILE = RESULTS / "ablation-model.csv"
 BUDGETS = (10, 20, 50)

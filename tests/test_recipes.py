@@ -80,6 +80,7 @@ def test_there_is_a_recipe_for_each_kind_of_extension() -> None:
     ]
 
 
+@pytest.mark.machines
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_holds(name: str, tmp_path: Path) -> None:
     source = tmp_path / "src"

@@ -254,7 +254,7 @@ def test_what_is_for_optimizers_that_do_not_wait_is_refused_by_others() -> None:
 # what is left out, and restarts
 
 # what this problem has no use for: their own tests leave them out
-ELSEWHERE = ("limits", "evolution", "valley", "pairs")
+ELSEWHERE = ("limits", "evolution", "lattice", "valley", "pairs")
 
 
 @pytest.mark.parametrize("name", [name for name in OPTIONAL_WITH_A_MODEL if name not in ELSEWHERE])

@@ -54,11 +54,12 @@ def test_one_worker_is_the_synchronous_search(strategy: str, space: str) -> None
     np.testing.assert_array_equal(one.sd, other.sd)
 
 
-@pytest.mark.parametrize(("strategy", "evaluations"), [("saltus", 150), ("saltus-es", 1500)])
+@pytest.mark.parametrize(("strategy", "evaluations"), [("saltus", 100), ("saltus-es", 1200)])
 def test_one_worker_is_the_same_in_every_piece_of_the_default(strategy: str, evaluations: int) -> None:
     space = Space([Float(-5, 5), Float(-5, 5), Int(-10, 10), Int(-10, 10), Int(-10, 10), Bool()])
     phases = set()
-    for fun in (distance, lambda x: float(np.abs(x - 0.7).sum())):
+    # for the last one there are no Newton steps, however values are rounded
+    for fun in (distance, lambda x: float(np.abs(x - 0.7).sum()), lambda x: float(np.sqrt(np.abs(x)).sum())):
         sync = Optimizer(space, strategy=strategy, seed=1)
         optimizer = asynchronous(space, strategy=strategy, seed=1)
         for _ in range(evaluations):

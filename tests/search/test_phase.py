@@ -49,6 +49,7 @@ def test_every_phase_is_saved_and_restored_in_the_middle_of_a_batch(
         "ModelRun",
         "IntegerEvolution",
         "Valley",  # of continuous variables alone
+        "LatticeRun",  # with a model, after the first run: test_lattice_run.py
         *("CategoryPairs", "SparedCategories"),  # of categories: tests/optimizer/test_categories.py
         "QuasiNewton",  # of many variables
         "Polish" if fun is stiff else "IntegerNeighbours",
@@ -107,7 +108,7 @@ def test_a_phase_is_restored_from_what_it_lists() -> None:
 
 
 # not in a space of all kinds, or only with a model
-ELSEWHERE = {"IntegerEvolution", "QuasiNewton", "Valley", "CategoryPairs", "SparedCategories"}
+ELSEWHERE = {"IntegerEvolution", "LatticeRun", "QuasiNewton", "Valley", "CategoryPairs", "SparedCategories"}
 
 
 @pytest.mark.parametrize("name", sorted(PHASES.keys() - ELSEWHERE))

@@ -438,7 +438,7 @@ def test_kinds_that_are_left_out(without: str, kinds: set[str]) -> None:
 
 def test_kinds_of_runs_have_these_names() -> None:
     """They are in records of studies."""
-    assert list(PRIOR) == ["small", "large", "local", "scan", "evolution"]
+    assert list(PRIOR) == ["small", "large", "local", "scan", "evolution", "lattice"]
 
 
 @pytest.mark.parametrize("kind", ["first", "global", "local"])
@@ -574,7 +574,7 @@ def test_a_model_run_that_ends_a_descent_is_not_the_opening_one() -> None:
 
 def test_without_its_model_it_is_saltus_es() -> None:
     seen = []
-    for how in ({"strategy": "saltus-es"}, {"strategy": "saltus", "without": ["model", "asking"]}):
+    for how in ({"strategy": "saltus-es"}, {"strategy": "saltus", "without": ["model", "asking", "lattice"]}):
         optimizer = Optimizer(ALL_KINDS, seed=4, **how)
         points: list[Any] = []
         while len(points) < 600:

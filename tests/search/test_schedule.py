@@ -233,7 +233,7 @@ def test_the_state_of_a_phase_that_is_no_coarse_search_is_refused() -> None:
 def test_the_phases_are_those_of_the_diagram() -> None:
     descent = {"MixedRun", "Newton", "Polish", "IntegerSweep", "IntegerNeighbours", "CoordinateScan"}
     others = {"ModelRun", "IntegerEvolution", "QuasiNewton", "Valley", "CategoryPairs", "SparedCategories"}
-    assert set(PHASES) == others | descent
+    assert set(PHASES) == others | descent | {"LatticeRun"}
 
 
 def coupled(x: FloatArray) -> float:

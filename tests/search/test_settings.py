@@ -109,7 +109,7 @@ def test_what_can_be_left_out_has_these_names() -> None:
         "scaling / newton / deep / sweep / neighbours / pairs / scan / local runs / global runs"
     )
     assert " / ".join(OPTIONAL_WITH_A_MODEL[: -len(OPTIONAL)]) == (
-        "model / asking / limits / evolution / valley / asking in runs / asking in sweeps / "
+        "model / asking / limits / evolution / valley / lattice / asking in runs / asking in sweeps / "
         "asking in scans / "
         "quadratic kernel / warping / region / quadratic steps / short descent"
     )

@@ -230,8 +230,8 @@ def test_models_of_constraints_are_saved_as_their_parameters() -> None:
         assert a.theta.tolist() == b.theta.tolist()
         np.testing.assert_array_equal(a.weights, b.weights)
     assert again.model.limits_fitted == 40
-    surer = domain.model.limits_about(LOW[0], HIGH)
-    assert surer[0].predict(HIGH)[1][0] < first[0].predict(HIGH)[1][0]
+    surer = domain.model.limits_about(LOW[0], HIGH)  # of failures: a plane is known to the last digits anyway
+    assert surer[-1].predict(HIGH)[1][0] < first[-1].predict(HIGH)[1][0]
 
 
 def test_without_constraints_and_failures_there_is_nothing_to_limit() -> None:

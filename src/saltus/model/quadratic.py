@@ -100,26 +100,26 @@ def _fitted(t: FloatArray, rise: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     n = t.shape[1]
     i, j = np.triu_indices(n)
-    features = np.concatenate((t, _squares(t)), axis=1)
+    features = np.concatenate((t, squares(t)), axis=1)
     distance = np.sqrt((t * t).mean(axis=1))
     weights = 1.0 / ((LOW + rise) * (NEAR + distance**3))
     first = FLAT * np.eye(features.shape[1])
     first[:n] = 0.0
     system = np.concatenate((features * weights[:, None], first))
     right = np.concatenate((rise * weights, np.zeros(len(first))))
-    coefficients = _least_squares(system, right)
+    coefficients = least_squares(system, right)
     hessian = np.zeros((n, n))
     hessian[i, j] = hessian[j, i] = coefficients[n:]
     return coefficients[:n], hessian
 
 
-def _squares(t: FloatArray) -> FloatArray:
+def squares(t: FloatArray) -> FloatArray:
     """What each second derivative of a quadratic is multiplied with, in the order of `np.triu_indices`."""
     i, j = np.triu_indices(t.shape[1])
     return np.asarray(t[:, i] * t[:, j] * np.where(i == j, 0.5, 1.0))
 
 
-def _least_squares(system: FloatArray, right: FloatArray) -> FloatArray:
+def least_squares(system: FloatArray, right: FloatArray) -> FloatArray:
     """By an orthogonal factorisation, which cannot fail; singular values now and then do."""
     from scipy.linalg import lstsq
 
@@ -214,12 +214,12 @@ def _several(t: FloatArray, rise: FloatArray) -> _Quadratics:
     n, m = t.shape[1], rise.shape[1]
     i, j = np.triu_indices(n)
     ones = np.ones((len(t), 1))
-    features = np.concatenate((ones, t, _squares(t)), axis=1)
+    features = np.concatenate((ones, t, squares(t)), axis=1)
     weights = 1.0 / (NEAREST + (t * t).sum(axis=1))
     first = FLAT * np.eye(features.shape[1])[n + 1 :]
     system = np.concatenate((features * weights[:, None], first))
     right = np.concatenate((rise * weights[:, None], np.zeros((len(first), m))))
-    coefficients = _least_squares(system, right)
+    coefficients = least_squares(system, right)
     hessians = np.zeros((m, n, n))
     hessians[:, i, j] = hessians[:, j, i] = coefficients[n + 1 :].T
     return _Quadratics(coefficients[0], coefficients[1 : n + 1].T, hessians)
@@ -314,7 +314,7 @@ def _stiff(t: FloatArray, rise: FloatArray) -> _Quadratic:
     n = t.shape[1]
     i, j = np.triu_indices(n)
     round_part = 0.5 * (t * t).sum(axis=1)
-    features = np.column_stack((np.ones(len(t)), t, round_part, _squares(t)))
+    features = np.column_stack((np.ones(len(t)), t, round_part, squares(t)))
     weights = 1.0 / (LOW + rise)
     weighted = features * weights[:, None]
     normal = weighted.T @ weighted
@@ -335,7 +335,7 @@ def _solved(normal: FloatArray, right: FloatArray) -> FloatArray:
     try:
         factor = cho_factor(normal, check_finite=False)
     except LinAlgError:
-        return _least_squares(normal, right)
+        return least_squares(normal, right)
     return np.asarray(cho_solve(factor, right, check_finite=False))
 
 

@@ -15,7 +15,7 @@ from ..search import Settings
 from ..space import Space
 from .ask_tell import AskTell
 
-FORMAT = 6  # of states; up to 3, "saltus" was what is "saltus-es" now
+FORMAT = 7  # of states; up to 3, "saltus" was what is "saltus-es" now
 _ARGUMENTS = ("mean", "sigma", "asynchronous", "auto_restart")
 _COUNTS = ("generation", "evaluations", "failures", "_next_id")
 

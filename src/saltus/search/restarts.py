@@ -2,9 +2,9 @@
 
 The first run starts from the first Gaussian. Then kinds of runs take turns: global ones (from a random place,
 with the default or a growing population), local ones (at the incumbent, with small steps), coordinate scans
-at the incumbent and, where all variables are integers and the strategy is `saltus`, evolutions. The next run
-is of the kind that has brought most for what it has cost: on a landscape of one funnel those are the local
-ones, on one of many the global ones.
+at the incumbent and, if the strategy is `saltus`, lattice runs at the incumbent where there are integers, and
+evolutions where all variables are. The next run is of the kind that has brought most for what it has cost: on
+a landscape of one funnel those are the local ones, on one of many the global ones.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ..order import Key
 from .asking import Asking, askable
 from .coordinate_scan import CoordinateScan
 from .integer_evolution import IntegerEvolution, roomy
+from .lattice_run import LatticeRun, possible
 from .mixed_run import MixedRun
 from .model_run import ModelRun
 from .phase import Phase
@@ -39,8 +40,9 @@ LOCAL_CATEGORIES = 0.5  # of them have another value than the incumbent's in a c
 LIMITED = 200  # evaluations for each variable up to which there are further model runs, with constraints
 
 # Kinds of runs, and how many of each are taken to have found something better before the first one has begun:
-# global ones with the default and with a larger population, local ones, scans, evolutions.
-PRIOR = {"small": 0.5, "large": 0.5, "local": 1.0, "scan": 1.0, "evolution": 4.0}
+# global ones with the default and with a larger population, local ones, scans, evolutions, lattice runs.
+PRIOR = {"small": 0.5, "large": 0.5, "local": 1.0, "scan": 1.0, "evolution": 4.0, "lattice": 1.0}
+GROWN = 1.5  # times the evaluations: then another lattice run at the same incumbent may know more
 
 
 class Saltus:
@@ -57,6 +59,7 @@ class Saltus:
         self.kind = "small"
         self.failures = 0  # local runs in a row that found nothing better
         self.shallow = False  # the incumbent was found by a short descent
+        self.measured = 0  # evaluations before the last lattice run at this incumbent
         self.restarts = 0
         self.phases = 0  # how many have begun
         self.stop: Stop | None = None
@@ -138,6 +141,7 @@ class Saltus:
         better = self.incumbent is None or point.key < self.incumbent.key
         if better:
             self.incumbent = point
+            self.measured = 0
             self.shallow = self.descent.short and self.domain.n_continuous > 0 and point.violation < math.inf
         if self.restarts:
             self.won[self.kind] += better
@@ -168,6 +172,9 @@ class Saltus:
             self._begin(IntegerEvolution(self.domain))
         elif incumbent is None or self.kind in ("small", "large"):
             self._begin(self._global(rng))
+        elif self.kind == "lattice":
+            self.measured = len(self.domain.memory)
+            self._begin(LatticeRun(self.domain, incumbent), self._covariance())
         elif self.kind == "scan":
             self._begin(CoordinateScan(self.domain, incumbent, rng), self._covariance())
         else:
@@ -189,6 +196,9 @@ class Saltus:
         here = [] if lost or "local runs" in without else ["local"]
         if here and domain.n_continuous and "scan" not in without:
             here.append("scan")
+        new = len(domain.memory) >= GROWN * self.measured
+        if here and new and "lattice" not in without and possible(domain):
+            here.append("lattice")
         return evolution + here + ([] if here and "global runs" in without else ["small", "large"])
 
     def _covariance(self) -> FloatArray:
@@ -240,6 +250,7 @@ class Saltus:
         return {name: getattr(self, name) for name in names} | {
             "opened": self.opened,
             "shallow": self.shallow,
+            "measured": self.measured,
             "stop": None if self.stop is None else self.stop.name,
             "descent": self.descent.state(),
             "asking": self.phase.state() if isinstance(self.phase, Asking) else None,
@@ -248,7 +259,7 @@ class Saltus:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on as the search whose state this is."""
-        for name in ("large", "failures", "restarts", "phases"):
+        for name in ("large", "failures", "restarts", "phases", "measured"):
             setattr(self, name, int(state[name]))
         nowhere = self.domain.nowhere()
         for name in ("incumbent", "stray"):

@@ -3,6 +3,7 @@
     model run ----------------> coarse -> sweep
     valley
     evolution ----------------> sweep
+    lattice run --------------> coarse -> ..., if it is better
     mixed run -> model run ---> coarse -> sweep -> neighbours -> deep -> scan
                                 ^_________|  better: coarse again        |
                                 ^________________________________________|  better: again, once
@@ -39,6 +40,7 @@ from .coordinate_scan import CoordinateScan
 from .integer_evolution import IntegerEvolution
 from .integer_neighbours import IntegerNeighbours, affordable
 from .integer_sweep import IntegerSweep
+from .lattice_run import LatticeRun
 from .mixed_run import MixedRun
 from .model_run import ModelRun
 from .newton import Newton
@@ -53,7 +55,7 @@ PHASES: dict[str, type[Phase]] = {
     phase.__name__: phase
     for phase in (
         *(ModelRun, MixedRun, IntegerEvolution, Newton, QuasiNewton, Polish, Valley),
-        *(IntegerSweep, IntegerNeighbours, CategoryPairs, SparedCategories, CoordinateScan),
+        *(IntegerSweep, IntegerNeighbours, LatticeRun, CategoryPairs, SparedCategories, CoordinateScan),
     )
 }
 
@@ -115,7 +117,7 @@ def opening(domain: Domain, m: FloatArray) -> QuasiNewton | None:
 
 
 # what a descent may begin with
-First = ModelRun | MixedRun | IntegerEvolution | CoordinateScan | Smooth | Valley
+First = ModelRun | MixedRun | IntegerEvolution | LatticeRun | CoordinateScan | Smooth | Valley
 
 
 class Descent:
@@ -199,6 +201,8 @@ class Descent:
                 if point.key < start.key:
                     return self._settled(point, rng)
                 return self._deep(point, rng)
+            case LatticeRun(start=start):
+                return self._settled(point, rng) if point.key < start.key else None
             case CoordinateScan(start=start):
                 return self._coarse(point) if point.key < start.key else None
         raise TypeError(f"{type(self.phase).__name__} has no place in the schedule")

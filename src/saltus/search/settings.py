@@ -18,7 +18,8 @@ STRATEGIES = (*MANY_PHASES, *SINGLE)
 OPTIONAL = ("scaling", "newton", "deep", "sweep", "neighbours", "pairs", "scan", "local runs", "global runs")
 ASKED = ("asking in runs", "asking in sweeps", "asking in scans")
 OF_THE_MODEL = ("quadratic kernel", "warping", "region", "quadratic steps", "short descent")
-OPTIONAL_WITH_A_MODEL = ("model", "asking", "limits", "evolution", "valley", *ASKED, *OF_THE_MODEL, *OPTIONAL)
+MORE_RUNS = ("evolution", "valley", "lattice")
+OPTIONAL_WITH_A_MODEL = ("model", "asking", "limits", *MORE_RUNS, *ASKED, *OF_THE_MODEL, *OPTIONAL)
 
 
 MANY_VARIABLES = 50  # more than these: no model, and slopes instead of curvatures
