@@ -2,6 +2,9 @@
 
     python -m experiments.categories run --size 5 --seeds 100     runs that are not in the record yet
     python -m experiments.categories show --size 5 --seeds 100    mean evaluations, and ratios to the peer
+    python -m experiments.categories run --seeds 5 --methods dx-nes-ici CatCMAwM      a table of its own
+    python -m experiments.categories run --categories none --methods dx-nes-ici CatCMAwM --seeds 10
+                                                                  the same without any category
     python -m experiments.categories svm --seeds 10               an SVM on digits, its kernels in all orders
     python -m experiments.categories switches --seeds 10          Bool beside a category of two values
 
@@ -34,6 +37,7 @@ VALUES = 5  # of a category
 TARGET = 1e-8
 REACH = 5  # continuous variables and integers go from minus this to this
 PEER = "CatCMAwM"
+NONE = "none"  # no categories at all
 METHODS = ("saltus", "saltus-es", "dx-nes-ici", "dx-nes-ici+d", "cma-es-margin", PEER)
 
 
@@ -94,13 +98,15 @@ class Task:
         self.key, n = key, key.size
         rng = np.random.default_rng([key.seed, n])
         self.choices = [[f"v{k}" for k in rng.permutation(VALUES)] for _ in range(n)]
+        if key.categories == NONE:
+            self.choices = []
         self.budget = 20_000 if n <= 5 else 100_000
         self.evaluations, self.best = 0, float("inf")
 
     def at(self, x: FloatArray, z: FloatArray, c: list[str]) -> float:
         """The value of a point."""
         part = PARTS[self.key.part]
-        wrong = CATEGORIES[self.key.categories]([each == "v0" for each in c])
+        wrong = CATEGORIES[self.key.categories]([each == "v0" for each in c]) if self.choices else 0.0
         value = part(x) + part(z) + wrong
         self.evaluations += 1
         self.best = min(self.best, value)
@@ -108,7 +114,7 @@ class Task:
 
     def __call__(self, p: Mapping[str, Any]) -> float:
         """The same by names."""
-        names = [f"{kind}{i}" for kind in "xzc" for i in range(self.key.size)]
+        names = [f"{kind}{i}" for kind in ("xzc" if self.choices else "xz") for i in range(self.key.size)]
         given, n = [p[name] for name in names], self.key.size
         return self.at(np.array(given[:n]), np.array(given[n : 2 * n], dtype=float), given[2 * n :])
 
@@ -118,7 +124,7 @@ class Task:
         n = self.key.size
         floats = {f"x{i}": Float(-REACH, REACH) for i in range(n)}
         integers = {f"z{i}": Int(-REACH, REACH) for i in range(n)}
-        return Space(floats | integers | {f"c{i}": Categorical(self.choices[i]) for i in range(n)})
+        return Space(floats | integers | {f"c{i}": Categorical(each) for i, each in enumerate(self.choices)})
 
     @property
     def trial(self) -> Trial:
@@ -145,14 +151,14 @@ def _peer(task: Task) -> None:
     peer = CatCMAwM(
         x_space=[[-REACH, REACH]] * n,
         z_space=[list(range(-REACH, REACH + 1))] * n,
-        c_space=[VALUES] * n,
+        c_space=[VALUES] * n if task.choices else None,
         seed=seed + 1,
     )
     while task.evaluations < task.budget and not peer.should_stop():
         told = []
         for _ in range(peer.population_size):
             point = peer.ask()
-            c = [task.choices[i][int(row.argmax())] for i, row in enumerate(point.c)]
+            c = [each[int(point.c[i].argmax())] for i, each in enumerate(task.choices)]
             told.append((point, task.at(point.x, point.z, c)))
             if task.best <= TARGET:
                 return
@@ -193,11 +199,11 @@ def table(record: dict[Key, Trial], o: argparse.Namespace) -> str:
         for method, found in sums.items():
             cell = "" if found is None else str(found)
             if found is not None and peer is not None and peer.successes and method != PEER:
-                cell += f" [{found.per_success / peer.per_success:.2f}]"
+                cell += f" [{found.per_success / peer.per_success:.2g}]"
             cells.append(cell)
         rows.append([f"{kind}, {part}", *cells])
-    n = o.size
-    return markdown([f"{n} + {n} + {n} variables, {o.seeds} runs", *o.methods], rows)
+    kinds = " + ".join([str(o.size)] * (2 if o.categories == [NONE] else 3))
+    return markdown([f"{kinds} variables, {o.seeds} runs", *o.methods], rows)
 
 
 # an SVM
@@ -325,9 +331,9 @@ def main() -> None:
     parser.add_argument("what", choices=["run", "show", "svm", "switches"])
     parser.add_argument("--size", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=100)
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=["saltus", "dx-nes-ici", PEER])
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=["saltus", PEER])
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--categories", nargs="+", choices=CATEGORIES, default=list(CATEGORIES))
+    parser.add_argument("--categories", nargs="+", choices=[*CATEGORIES, NONE], default=list(CATEGORIES))
     parser.add_argument("--jobs", type=int, default=2)
     o = parser.parse_args()
     if o.what == "svm":
@@ -345,7 +351,10 @@ def main() -> None:
         return
     if o.what == "run":
         BOOK.complete(wanted(o), run, FILE, o.jobs)
-    publish(f"categories-{o.size}", table(BOOK.read(FILE), o), "categories")
+    name = "categories-none" if o.categories == [NONE] else f"categories-{o.size}"
+    if "saltus" not in o.methods and o.categories != [NONE]:
+        name += "-others"
+    publish(name, table(BOOK.read(FILE), o), "categories")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ python -m experiments.known show
 Five functions of 5 variables, each with its optimum at ten random places: 50 problems, the default strategy.
 They are no quadratics: of those the default finds the bottom within 5 D evaluations, and nothing is left to
 be saved. A good point is near the optimum (0.3 away in each variable, of a range of 10), a middling one the
-median of 20 random points, a bad one the worst of them; three searches of each, of which the median counts.
-Past data are 10 D random points.
+median of 20 random points, a bad one the worst of them. Past data are 10 D random points. Three searches of
+each: of points the median counts, of data all of them.
 """
 
 from __future__ import annotations
@@ -130,8 +130,7 @@ def run_one(key: Key) -> Ran:
         optimizer.add(known, [fun(x) for x in known])
     else:
         optimizer.enqueue(*known)
-    long = key.start == "data" or (key.start == "none" and key.repeat == 0)
-    while len(values) < (LONG if long else SHORT):
+    while len(values) < (LONG if key.start in ("none", "data") else SHORT):
         candidates = optimizer.ask()
         told = [fun(c.params) for c in candidates]
         optimizer.tell(candidates, told)
@@ -166,7 +165,10 @@ def data_table(record: dict[Key, Ran], seeds: int) -> str:
     """Past data: evaluations until what 50 D evaluations reach without it."""
     rows = []
     for function in FUNCTIONS:
-        none, data = ([record[Key(function, s, i)].trail for i in range(seeds)] for s in ("none", "data"))
+        none, data = (
+            [record[Key(function, start, i, r)].trail for i in range(seeds) for r in range(REPEATS)]
+            for start in ("none", "data")
+        )
         target = float(np.median([trail[HALF - 1] for trail in none]))
         without, took = (np.median([until(trail, target) for trail in each]) for each in (none, data))
         rows.append([function, f"{target:.3g}", *(f"{n / D:.0f} D" for n in (without, took, without - took))])
@@ -198,7 +200,7 @@ def main() -> None:
             Key(f, start, seed, repeat)
             for seed in range(o.seeds)
             for start in STARTS
-            for repeat in range(1 if start == "data" else REPEATS)
+            for repeat in range(REPEATS)
             for f in FUNCTIONS
         ]
         BOOK.complete(keys, run_one, o.file, o.jobs)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from experiments import categories
-from experiments.categories import CATEGORIES, PARTS, PEER, Key, Task, Tuning, svm_table, table, wanted
+from experiments.categories import CATEGORIES, NONE, PARTS, PEER, Key, Task, Tuning, svm_table, table, wanted
 from experiments.harness import Trial
 
 
@@ -28,6 +28,14 @@ def test_the_optimum_is_zero_wherever_the_choices_stand(part: str, kind: str) ->
         assert task.at(np.zeros(3), np.zeros(3), ["v0", "v0", "v1"]) == 1.0
         assert task.evaluations == 2
     assert Task(Key("saltus", 3, part, kind, 0)).choices != Task(Key("saltus", 3, part, kind, 1)).choices
+
+
+def test_without_categories() -> None:
+    for method in ("dx-nes-ici", PEER):
+        key = Key(method, 1, "sphere", NONE, 0)
+        assert len(Task(key).space) == 2
+        assert categories.run(key).success
+    assert "| 2 + 2 variables, 2 runs |" in table({}, options(categories=[NONE]))
 
 
 def test_what_categories_count() -> None:
