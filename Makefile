@@ -20,7 +20,7 @@ export OMP_NUM_THREADS := 1
 environment = $(if $(UV),uv venv --quiet --allow-existing --python $(PYTHON) $(1),$(PYTHON) -m venv $(1))
 install = $(if $(UV),uv pip install --quiet --python $(1)/$(SCRIPTS)/python,$(1)/$(SCRIPTS)/python -m pip install --quiet --no-compile --disable-pip-version-check) $(2)
 
-.PHONY: help setup demo docs test lint test-slow test-machines torture fuzz mutants cost paper clean
+.PHONY: help setup demo docs test lint test-processors test-slow test-machines torture fuzz mutants cost paper clean
 
 help:
 	@echo "Saltus: mixed-integer black-box optimisation. What there is to make:"
@@ -64,10 +64,17 @@ docs: setup  ## the site, into out/site: runs the gallery, fails on any warning,
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet --clean
 	@echo "the site: $(CURDIR)/out/site/index.html"
 
+# each as NAME OF A BLAS KERNEL:WHAT NUMPY IS NOT TO USE; what a processor does not have makes no difference
+PROCESSORS := SkylakeX: Haswell:AVX512_ICL,X86_V4 Nehalem:AVX512_ICL,X86_V4,X86_V3
+test-processors: setup  ## the fast tests as on three other processors, which round otherwise
+	for each in $(PROCESSORS); do \
+		OPENBLAS_CORETYPE=$${each%%:*} NPY_DISABLE_CPU_FEATURES=$${each#*:} $(MAKE) --no-print-directory test || exit 1; \
+	done
+
 test-slow: setup  ## statistics against the paper
 	$(RUN) -m pytest -q -m slow
 
-test-machines: setup  ## many processes and servers: Dask, Ray, PostgreSQL, a dashboard, the oldest Optuna; about three minutes
+test-machines: setup  ## many processes and servers: Dask, Ray, PostgreSQL, a dashboard, the oldest Optuna; several minutes
 	$(RUN) -m pytest -q -m machines
 
 torture: setup  ## kills, I/O errors, power cuts, damage, forgeries, clocks: docs/trust.md; about fifteen minutes

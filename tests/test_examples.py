@@ -54,7 +54,16 @@ def study(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return folder / path.name
 
 
-@pytest.mark.parametrize("study", STUDIES, ids=lambda s: s.parent.name, indirect=True)
+@pytest.mark.parametrize(
+    "study",
+    [
+        # scikit-learn takes seconds to import in each worker
+        pytest.param(path, id=name, marks=pytest.mark.machines if name == "scikit_learn" else [])
+        for path in STUDIES
+        for name in [path.parent.name]
+    ],
+    indirect=True,
+)
 def test_it_runs_with_a_small_budget(study: Path, tmp_path: Path, capfd: Capture) -> None:
     before = sorted(p.name for p in study.parent.iterdir() if p.name != "__pycache__")
     shown = run(study, tmp_path, capfd, "--budget", "8", "--workers", "2")

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from experiments.house import Walk, lines_of_code, listing, size
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +56,7 @@ def test_switches_of_file(tmp_path: Path) -> None:
     assert listing(seen) == "a.py: f 1\n\nb.py: g 2, h 4\n\ntypes: "
 
 
+@pytest.mark.machines
 def test_the_table() -> None:
     command = [sys.executable, "-m", "experiments.house", "--src", str(ROOT / "src"), "--runs", "1", "--list"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)

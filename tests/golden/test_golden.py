@@ -36,8 +36,8 @@ def check(strategy: str, name: str, seed: int, run: list[Evaluated]) -> None:
     last = departure(as_rows(run), expected)
     if last == len(run):
         return
-    # a model is fitted to all values from the first ones on
-    assert last >= (10 if strategy == DEFAULT_STRATEGY else EVALUATIONS // 4), (
+    # a model is fitted to all values after the first ones, of which there are at least six
+    assert last >= (6 if strategy == DEFAULT_STRATEGY else EVALUATIONS // 8), (
         f"evaluation {last} is another one"
     )
     case = CASES[name]

@@ -55,12 +55,15 @@ def test_the_slopes(seed: int, n: int, D: int, m: int) -> None:
     np.testing.assert_allclose(slopes.mean, mean[0])
     assert slopes.sd == pytest.approx(sd[0])
     by_x = limits.log_feasible_by_x(point[None])[0]
+    # where feasible is next to impossible, the last digits of sd make differences of the logarithm coarse
+    coarse = 2e-3 * abs(float(limits.log_feasible(point[None])[0]))
     for i, off in enumerate(1e-5 * np.eye(D)):
         (above, sd_above), (below, sd_below) = (limits.predict((point + way * off)[None]) for way in (1, -1))
         np.testing.assert_allclose(slopes.mean_by_x[:, i], (above - below)[0] / 2e-5, rtol=1e-3, atol=1e-4)
         assert slopes.sd_by_x[i] == pytest.approx((sd_above - sd_below)[0] / 2e-5, rel=1e-2, abs=1e-3)
         high, low = (limits.log_feasible((point + way * off)[None])[0] for way in (1, -1))
-        assert by_x[i] == pytest.approx((high - low) / 2e-5, rel=2e-2, abs=1e-2 * (1 + abs(by_x).max()))
+        doubt = coarse + 1e-2 * (1 + abs(by_x).max())
+        assert by_x[i] == pytest.approx((high - low) / 2e-5, rel=2e-2, abs=doubt)
 
 
 @quickly
