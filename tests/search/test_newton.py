@@ -321,6 +321,52 @@ def test_a_coarse_search_ends_when_little_is_left_to_gain_and_a_deep_one_goes_on
     assert coarse < 15
 
 
+@pytest.mark.parametrize("off", [0.0, 1e-13])
+def test_the_tip_of_a_kink_is_no_minimum_for_a_deep_search(off: float) -> None:
+    """Differences across it are those of a parabola, so it is looked at from a sixteenth of them."""
+
+    def kink(x: FloatArray) -> FloatArray:
+        return np.asarray(np.abs(x[:, 0] - off) + 7.0)
+
+    newton = on_a_line(kink)
+    assert batch(newton, kink) == [0.5, -0.5]
+    assert newton.done
+    assert not newton.failed
+    newton.deepen(None)
+    assert not newton.done
+    m, sd = newton.where()
+    assert (m[0], sd[0]) == (0.0, 0.5 / 16)
+    assert batch(newton, kink) == [0.5 / 16, -0.5 / 16]
+    assert newton.done
+    assert newton.failed
+
+
+def test_the_bottom_of_a_parabola_is_one_from_nearer_too() -> None:
+    def bowl(x: FloatArray) -> FloatArray:
+        return parabola(x, bottom=0.0)
+
+    newton = on_a_line(bowl)
+    batch(newton, bowl)
+    newton.deepen(None)
+    assert batch(newton, bowl) == [0.5 / 16, -0.5 / 16]
+    assert newton.done
+    assert not newton.failed
+    newton.deepen(None)  # whoever comes back has not learnt anything new
+    assert play(newton, bowl) <= 2
+
+
+def test_what_steps_have_led_to_or_what_cannot_be_heard_is_not_looked_at_again() -> None:
+    newton = on_a_line(parabola)
+    play(newton, parabola)
+    newton.deepen(None)
+    assert newton.done
+    high = on_a_line(lambda x: parabola(x, bottom=0.0, depth=1e12))
+    batch(high, lambda x: parabola(x, bottom=0.0, depth=1e12))
+    high.deepen(None)
+    assert high.done
+    assert not high.failed
+
+
 def test_differences_are_not_smaller_than_the_rounding_of_the_value_allows() -> None:
     """A second difference of 1e4 rounding errors, whatever the step."""
     value = 1e10

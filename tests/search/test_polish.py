@@ -45,6 +45,34 @@ def test_a_polish_that_cannot_reach_its_goal_ends_soon() -> None:
     assert play(bound, fun) < 0.5 * play(free, fun)
 
 
+def ripples(x: FloatArray) -> FloatArray:
+    """Valleys one apart, of which those far away are deeper only very far away."""
+    z = x[:, :2]
+    return np.asarray((np.abs(z) + 10 * (1 - np.cos(2 * np.pi * z))).sum(axis=1) + 7.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_deep_polish_that_was_led_out_of_its_valley_begins_again_ten_times_narrower(seed: int) -> None:
+    domain = domain_of(MIXED)
+    point = evaluated(domain, ripples, [0.01, -0.02], [1.0, 2.0, 3.0])
+    polish = Polish(domain, point, np.diag([1.0, 4.0]))
+    polish.deepen(None)
+    play(polish, ripples, seed)
+    assert polish.best.value == pytest.approx(7.0, abs=1e-9)
+
+
+def test_a_polish_begins_again_once_and_only_a_deep_one_that_has_found_nothing() -> None:
+    for goal, first, restarts in ((None, 200.0, 0), (order.WORST, 50.0, 0), (order.WORST, 200.0, 1)):
+        polish = polish_of(100.0, goal)
+        told(polish, first)
+        generation = 1
+        while not polish.done:
+            told(polish, 200.0)
+            generation += 1
+            assert generation < 200
+        assert polish.narrow == bool(restarts)
+
+
 def test_a_covariance_that_has_collapsed_still_gives_a_polish_and_a_model() -> None:
     domain = domain_of(FLOATS)
     point = evaluated(domain, lambda x: (x**2).sum(axis=1), [0.6] * 4, [])

@@ -321,6 +321,7 @@ def test_a_deep_search_that_has_nothing_left_to_do_is_followed_at_once() -> None
     """Two phases begin: the deep search, and the scan."""
     station = Station(without=("neighbours",))
     station.descent.smooth = station.model
+    station.model.steps = 2  # it has not only begun at the bottom
     assert isinstance(station.after(station.sweep()), CoordinateScan)
     assert station.begun == 2
     assert station.descent.scanned is True

@@ -31,6 +31,8 @@ MOST_REJECTIONS = 4  # in a row
 MOST_STEPS = 30
 _EPS = float(np.finfo(float).eps)
 _TINY = 1e-300
+NEARER = 1 / 16  # of the differences: from there a minimum that no step has led to is looked at again ...
+STEEPER = 4.0  # ... and is the tip of a kink if its curvature is more than so many times as large
 AUDIBLE = 1e4  # differences of curvature are at least so many rounding errors of the value
 
 
@@ -44,7 +46,7 @@ class Newton(Phase):
     saved = (
         *("start", "best", "centre", "probed", "basis", "hessian", "gradient", "offset", "step", "trial"),
         *("h", "arms", "sides", "bends", "promised", "radius", "first_value", "steps", "rejections"),
-        *("coarse", "borrowed", "crossing", "crossed", "failed", "done"),
+        *("coarse", "borrowed", "crossing", "crossed", "checking", "failed", "done"),
     )
 
     def __init__(self, domain: Domain, point: Evaluated, covariance: FloatArray) -> None:
@@ -71,6 +73,7 @@ class Newton(Phase):
         self.promised = math.inf  # what that step should gain
         self.radius = radius
         self.rejections = self.steps = 0
+        self.checking = False  # the batch is one of nearer differences around the centre
         self.crossing = False  # the batch is one of cross differences ...
         self.probed, self.arms = point, self.h  # ... around the last measurement, ...
         self.sides, self.bends = np.zeros(n), np.zeros(n)  # ... with its values and second differences
@@ -86,9 +89,18 @@ class Newton(Phase):
         return other
 
     def deepen(self, goal: Key | None) -> None:
-        """Go on where a coarse search has stopped."""
+        """Go on where a coarse search has stopped.
+
+        Differences across the tip of a kink are those of a minimum, so a point that no step has led to has
+        to be one from nearer, too.
+        """
         self.coarse = self.done = False
         self._propose()
+        nearer = NEARER * self.h
+        if self.done and not self.failed and self.steps == 1 and not self.borrowed:
+            self.checking = bool((nearer >= self._audible()).all())
+        if self.checking:
+            self.trial, self.h, self.done = self.centre.x[: len(nearer)], nearer, False
 
     @property
     def _known(self) -> bool:
@@ -104,13 +116,13 @@ class Newton(Phase):
             rows = self.probed.x[:n] + arms[i] + arms[j]
         else:
             arms = (self.basis * self.h).T
-            middle = np.zeros((0 if self._known else 1, n))
+            middle = np.zeros((0 if self._known or self.checking else 1, n))
             rows = self.trial + np.concatenate((middle, arms, -arms))
         return self.domain.proposals(rows, self.start.plateaus[None, :])
 
     def ready(self, results: Results) -> bool:
         """The trial point and one side of every axis, once the curvature is known."""
-        if results.known is None or self.crossing or self.steps == 0:
+        if results.known is None or self.crossing or self.checking or self.steps == 0:
             return results.complete
         n, known = len(self.h), results.known
         return bool(known[0] and (known[1 : n + 1] | known[n + 1 :]).all())
@@ -127,7 +139,9 @@ class Newton(Phase):
             self._give_up()
             return
         with np.errstate(over="ignore", invalid="ignore"):  # of values near the end of all numbers
-            if self.crossing:
+            if self.checking:
+                self._check(results.values)
+            elif self.crossing:
                 self._cross(results.values)
             else:
                 self._probe(results, known)
@@ -141,6 +155,13 @@ class Newton(Phase):
 
     def _give_up(self) -> None:
         self.failed = self.done = True
+
+    def _check(self, values: FloatArray) -> None:
+        """A minimum has the same curvature from nearer; the tip of a kink has a larger one."""
+        n = len(self.h)
+        bends = (values[:n] + values[n:] - 2 * self.centre.value) / self.h**2
+        self.failed = bool((bends > STEEPER * self.bends).any())
+        self.checking, self.done = False, True
 
     def _cross(self, values: FloatArray) -> None:
         """The off-diagonal part of the Hessian; what was learnt in its place is forgotten."""
@@ -237,10 +258,14 @@ class Newton(Phase):
         )
         if self.done:
             return
-        audible = np.sqrt(AUDIBLE * _EPS * abs(value) / np.maximum(np.abs(self.hessian.diagonal()), _TINY))
-        self.h = np.minimum(self.h, np.maximum(DIFFERENCES * length, audible))
+        self.h = np.minimum(self.h, np.maximum(DIFFERENCES * length, self._audible()))
         self.step, self.promised = step, promised
         self.trial = self.centre.x[: len(step)] + self.basis @ step
+
+    def _audible(self) -> FloatArray:
+        """The least differences whose curvature is more than the rounding of the value."""
+        curvature = np.maximum(np.abs(self.hessian.diagonal()), _TINY)
+        return np.asarray(np.sqrt(AUDIBLE * _EPS * abs(self.centre.value) / curvature))
 
     def where(self) -> tuple[FloatArray, FloatArray]:
         """At the trial point, with the length of the differences."""

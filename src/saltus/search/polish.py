@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from .. import _serialize
 from .._typing import FloatArray
 from ..order import WORST, Key
 from ..strategy import Gaussian, MovingGaussian, Ranking, crfmnes, default_population, no_integers, scaled
@@ -19,6 +20,7 @@ RATE = 0.45  # least learning rate of A: larger than in a mixed run, there are f
 RECENT = 5  # generations over which the recent gain is measured, at least
 COARSE = 0.01  # a coarse polish ends when that gain is less than this share of all the gain
 HOPE = 3.0  # a deep one, when that many times the gain of twice as many would not reach the goal
+NARROWER = 0.1  # a deep one that has found nothing better than its start begins there again, so much narrower
 FLATTEST = 1e-12  # least variance along any axis, of the correlations
 LONGEST = 100  # windows; while something is violated, values do not tell when to end
 
@@ -26,7 +28,10 @@ LONGEST = 100  # windows; while something is violated, values do not tell when t
 class Polish(GaussianPhase):
     """A run on the continuous variables from a point; coarse first, and to full depth if it is worth it."""
 
-    saved = ("goal", "start", "best", "trail", "generations", "bests", "price", "done")
+    saved = (
+        *("goal", "start", "best", "covariance", "narrow"),
+        *("trail", "generations", "bests", "price", "done"),
+    )
     # near the optimum the two sides of a pair are about equally good: so it knows that it is there
     waits_for_pairs = True
 
@@ -40,13 +45,20 @@ class Polish(GaussianPhase):
         self.domain = domain
         self.goal = goal
         self.best = self.start = point
-        if domain.n_continuous > LARGEST_MATRIX:
-            self.gaussian = self._gaussian_of_many(np.maximum(covariance[0], SMALLEST_SD), covariance[1])
+        self.covariance = covariance  # of its beginning
+        self.narrow = False  # it has begun again
+        self._begin(1.0)
+
+    def _begin(self, width: float) -> None:
+        """The first generation at the start, with this part of the first standard deviations."""
+        if self.domain.n_continuous > LARGEST_MATRIX:
+            scales, v = self.covariance
+            self.gaussian = self._gaussian_of_many(np.maximum(width * scales, SMALLEST_SD), v)
         else:
-            sd = np.sqrt(np.maximum(covariance.diagonal(), SMALLEST_SD**2))
-            variances, axes = np.linalg.eigh(covariance / np.outer(sd, sd))
+            sd = np.sqrt(np.maximum(self.covariance.diagonal(), SMALLEST_SD**2))
+            variances, axes = np.linalg.eigh(self.covariance / np.outer(sd, sd))
             A = axes * np.sqrt(np.maximum(variances, FLATTEST))
-            self.gaussian = self._gaussian(sd, A)
+            self.gaussian = self._gaussian(np.maximum(width * sd, SMALLEST_SD), A)
         self.trail: list[float] = []  # the best value so far, after each of the last generations
         self.generations = 0
         self.bests: list[float] = []  # of the last generations, each for itself
@@ -67,7 +79,9 @@ class Polish(GaussianPhase):
         return Gaussian(crfmnes, embed_crfmnes, integers, default_population(n), constants, start)
 
     def _prepare(self) -> None:
-        many = self.domain.n_continuous > LARGEST_MATRIX
+        n = self.domain.n_continuous
+        many = n > LARGEST_MATRIX
+        _serialize.shaped(self.covariance, (2, n) if many else (n, n), "covariance")
         self.gaussian = (self._gaussian_of_many if many else self._gaussian)(1.0, None)
 
     @property
@@ -106,6 +120,14 @@ class Polish(GaussianPhase):
         self.trail = [*self.trail[-2 * self._recent :], self.best.value]
         self.bests = [*self.bests[1 - self.window :], found.value]
         self.done = not self.gaussian.state.sd.max() < LARGEST_SD or self._flat(results) or self._finished()
+        if self.done and not self._flat(results):
+            self._narrow_if_lost()
+
+    def _narrow_if_lost(self) -> None:
+        """Begin again, once, if a covariance from elsewhere has led a deep polish out of its valley."""
+        if self.goal is not None and not self.narrow and not self.best.key < self.start.key:
+            self.narrow = True
+            self._begin(NARROWER)
 
     def _flat(self, results: Results) -> bool:
         """Whether a whole generation is as good as the best point: it lies on a plateau."""
