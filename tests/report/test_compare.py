@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -32,6 +34,36 @@ def test_beside_each_other() -> None:
     assert "best value 1 3" in words
     assert page.count('class="line c0"') == page.count('class="line c1"') == 2  # in two shapes
     assert "Lower is better." in words
+
+
+def test_points_tell_of_which_study_they_are() -> None:
+    other = Space({"y": Float(0, 1), "x": Float(0, 1)})
+    page = compare([study([9, 5, 6, 1]), study([8, 2], space=other, name="other")], now=NOW)
+    known = json.loads(re.findall(r"<script.*?>(.*?)</script>", page, re.S)[0])
+    assert known["studies"] == ["A small network", "other"]
+    assert known["names"] == ["x", "y"]
+    rows = [(row[0], row[1], row[4], row[7]) for row in known["rows"]]
+    assert rows == [
+        (0, "9", ["0.5", None], 0),
+        (1, "5", ["0.5", None], 0),
+        (3, "1", ["0.5", None], 0),
+        (0, "8", ["0.5", "0.5"], 1),
+        (1, "2", ["0.5", "0.5"], 1),
+    ]
+    wide = re.findall(r'class="dots step c(\d)"[^>]*data-i="([^"]*)"', page)[:2]
+    assert wide == [("0", "0 1 2"), ("1", "3 4")]
+    assert '<span data-trial="3" data-study="0">3</span>' in page
+
+
+def test_of_a_long_study_some_points_tell_more() -> None:
+    long = study(
+        [float(1e6 - i) for i in range(5000)], space=Space({f"v{i}": Float(0, 1) for i in range(30)})
+    )
+    page = compare([long] * MOST_STUDIES, now=NOW)
+    checked(page)
+    known = json.loads(re.findall(r"<script.*?>(.*?)</script>", page, re.S)[0])
+    assert known["rows"][-1][0] == 4999
+    assert len(page) < 1_000_000
 
 
 def test_larger_is_better() -> None:

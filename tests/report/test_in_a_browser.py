@@ -9,6 +9,8 @@ import pytest
 
 from saltus import Bool, Float, Share, Space
 from saltus.report import Insight, render
+from saltus.report.compare import compare
+from saltus.report.digest import gather
 from saltus.study.trial import Snapshot, Trial
 
 from ..browser import listen, open_browser, violations
@@ -32,10 +34,27 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             summed_up(few, shots, space=hostile, name="n" * 300), few, shots, Insight(shares), now=NOW
         ),
         "empty": render(summed_up([], sessions=[]), [], [], now=NOW),
+        "comparison": _comparison(),
     }
     for name, content in texts.items():
         (folder / f"{name}.html").write_text(content, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in texts}
+
+
+def _comparison() -> str:
+    """Two studies that share a variable and numbers of trials, and one in which nothing was found."""
+    shared = {"x": 0.25, "only here": 3}
+    first = [Trial(i, 0, shared, "done", 10.0 / (i + 1), seconds=2.0) for i in range(40)]
+    limits = {"weight": -0.5}
+    second = [Trial(i, 0, {"x": 0.75}, "done", 9.0 / (i + 2), constraints=limits) for i in range(30)]
+    spaces = Space({"x": Float(0, 1), "only here": Float(0, 9)}), Space({"x": Float(0, 1)})
+    both = [
+        summed_up(trials, space=space, name=name)
+        for trials, space, name in zip((first, second), spaces, ("slow", "fast"), strict=True)
+    ]
+    empty = summed_up([], sessions=[], name=HOSTILE)
+    studies = [(both[0], gather(both[0], first, [])), (both[1], gather(both[1], second, []))]
+    return compare([*studies, (empty, gather(empty, [], []))], now=NOW)
 
 
 # of each chart that is shown: width, height, least size of text, how far text is cut off, right edge
@@ -49,7 +68,7 @@ MEASURE = """() => [...document.querySelectorAll('svg')].filter(s => s.checkVisi
 
 
 def test_in_a_browser(pages: dict[str, Path]) -> None:
-    shown = {"usual": 6 + 5 + 2 + 3 + 2, "hostile": 14 + 5, "empty": 0}
+    shown = {"usual": 6 + 5 + 2 + 3 + 2, "hostile": 14 + 5, "empty": 0, "comparison": 1}
     schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
     with open_browser() as browser:
         for name, page in pages.items():
@@ -119,13 +138,54 @@ def test_points_tell_more(pages: dict[str, Path]) -> None:
         assert "Traceback: <boom" in panel.inner_text()
         tab.locator("button.close").click()
         assert panel.is_hidden()
-        tab.locator("button[data-trial]").first.click()
+        tab.locator("button.trial").first.click()
         assert panel.is_visible()
         assert seen == [pages["usual"].as_uri()]
 
 
 @pytest.mark.machines
-@pytest.mark.parametrize("name", ["usual", "hostile", "empty"])
+def test_points_of_a_comparison_tell_more(pages: dict[str, Path]) -> None:
+    """By mouse and by keyboard: of which study a point is, and its own variables alone."""
+    with open_browser() as browser:
+        for width in (390, 1280):
+            tab = browser.new_page(viewport={"width": width, "height": 900})
+            seen: list[str] = []
+            listen(tab, seen)
+            tab.goto(pages["comparison"].as_uri())
+            chart = tab.locator("#convergence svg:visible")
+            place = chart.evaluate("""svg => {
+                const path = svg.querySelector("path.dots.c1").getAttribute("d");
+                const [x, y] = path.match(/[\\d.]+/g).map(Number);
+                const at = new DOMPoint(x, y).matrixTransform(svg.getScreenCTM());
+                return [at.x, at.y]}""")
+            tab.mouse.move(*place)
+            tab.locator(".tip:visible").wait_for()
+            assert tab.locator(".tip").inner_text().split("\n") == ["fast, trial 0", "value 4.5", "x = 0.75"]
+            tab.mouse.click(*place)
+            panel = tab.locator(".panel")
+            assert panel.locator("h2").inner_text() == "fast, trial 0"
+            words = panel.inner_text()
+            assert "holds" in words
+            assert "only here" not in words
+            assert tab.locator(".chosen.pinned:visible").count() == 1
+            tab.locator("button.close").click()
+            assert panel.is_hidden()
+
+            chart.focus()
+            tab.keyboard.press("Home")
+            assert chart.get_attribute("aria-valuetext") == "slow, trial 0, value 10, took 2 s"
+            tab.keyboard.press("Enter")
+            assert panel.locator("h2").inner_text() == "slow, trial 0"
+            assert "only here" in panel.inner_text()
+            tab.keyboard.press("Escape")
+            tab.locator("button.trial").nth(1).click()
+            assert panel.locator("h2").inner_text() == "fast, trial 29"
+            tab.close()
+            assert seen == [pages["comparison"].as_uri()]
+
+
+@pytest.mark.machines
+@pytest.mark.parametrize("name", ["usual", "hostile", "empty", "comparison"])
 def test_everybody_can_use_it(pages: dict[str, Path], name: str) -> None:
     with open_browser() as browser:
         tab = browser.new_page()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ..space import Space
 from ..study.trial import Trial
@@ -47,27 +47,70 @@ def details(space: Space, digest: Digest, shown: Shown) -> str:
     """
     limits = list(digest.limits)
     width = max(1, MOST_NUMBERS // max(1, len(shown.places)))
-    names = [clipped(key, 60) for key in space.keys][:width]
-    limits = limits[: max(0, width - len(names))]
-    left, rows = _MOST_OUTPUT, []
-    for _, trial in shown.places:
-        printed = plain(trial.stderr or "")[-min(left, _LONGEST_OUTPUT) :] if left and trial.stderr else ""
-        left -= len(printed)
+    keys = space.keys[:width]
+    limits = limits[: max(0, width - len(keys))]
+    rows = _rows(space, shown.places, keys, limits, _MOST_OUTPUT)
+    return _as_json(keys, limits, len(space) - len(keys), rows)
+
+
+def details_of_several(names: Sequence[str], parts: Sequence[tuple[Space, Digest, Sequence[Place]]]) -> str:
+    """The same of points of several studies, one after the other; a row also has which of them it is of.
+
+    Args:
+        names: of the studies.
+        parts: of each its space, its digest, and the points.
+    """
+    count = max(1, sum(len(places) for _, _, places in parts))
+    every = list(dict.fromkeys(key for space, _, _ in parts for key in space.keys))
+    limits = list(dict.fromkeys(name for _, digest, _ in parts for name in digest.limits))
+    width = max(1, MOST_NUMBERS // count)
+    keys, limits = every[:width], limits[: max(0, width - len(every[:width]))]
+    output = _MOST_OUTPUT // max(1, len(parts))
+    rows = [
+        [*row, k]
+        for k, (space, _, places) in enumerate(parts)
+        for row in _rows(space, places, keys, limits, output)
+    ]
+    return _as_json(keys, limits, len(every) - len(keys), rows, names)
+
+
+def _rows(
+    space: Space, places: Sequence[Place], keys: Sequence[str], limits: Sequence[str], output: int
+) -> list[list[Any]]:
+    """A row for each point; `output` characters of what they have printed are kept."""
+    columns = [space.keys.index(key) if key in space.keys else None for key in keys]
+    rows = []
+    for _, trial in places:
+        printed = (
+            plain(trial.stderr or "")[-min(output, _LONGEST_OUTPUT) :] if output and trial.stderr else ""
+        )
+        output -= len(printed)
         rows.append(
             [
                 trial.id,
                 number(trial.value),
                 _state(trial),
                 duration(trial.seconds),
-                [plain(parameter(space, trial, i)) for i in range(len(names))],
+                [None if i is None else plain(parameter(space, trial, i)) for i in columns],
                 [_amount(trial, name) for name in limits],
                 printed,
             ]
         )
-    whole = {
-        "names": [plain(name) for name in names],
+    return rows
+
+
+def _as_json(
+    keys: Sequence[str],
+    limits: Sequence[str],
+    more: int,
+    rows: list[list[Any]],
+    studies: Sequence[str] = (),
+) -> str:
+    whole: dict[str, Any] = {"studies": [plain(name) for name in studies]} if studies else {}
+    whole |= {
+        "names": [plain(clipped(key, 60)) for key in keys],
         "limits": [plain(clipped(name, 60)) for name in limits],
-        "more": len(space) - len(names),
+        "more": more,
         "rows": rows,
     }
     # nothing in it can end the element that it stands in

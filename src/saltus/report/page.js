@@ -5,7 +5,7 @@
   const NEAR = 22; // pixels between the pointer and a point
   const marks = new WeakMap(); // of each chart, once somebody has pointed at it
   let known = read();
-  let pinned = null; // the number of a trial
+  let pinned = null; // the name of a trial
   let pointer = null; // where it was last
 
   function read() {
@@ -61,9 +61,13 @@
     return found;
   }
 
+  function nameOf(trial, study) {
+    return study === undefined ? `trial ${trial}` : `${known.studies[study]}, trial ${trial}`;
+  }
+
   function inWords(row) {
-    const [trial, value, state, took] = known.rows[row];
-    return [`trial ${trial}`, `value ${value}`, state, took === "–" ? "" : `took ${took}`].filter(Boolean);
+    const [trial, value, state, took, , , , study] = known.rows[row];
+    return [nameOf(trial, study), `value ${value}`, state, took === "–" ? "" : `took ${took}`].filter(Boolean);
   }
 
   // What a chart shows of a row: a ring around its mark, or its line.
@@ -100,8 +104,10 @@
     if (row === null) return;
     const mark = draw(svg, row, "pointed");
     const [first, ...others] = inWords(row);
-    const params = known.names.slice(0, 6).map((name, i) => `${name} = ${known.rows[row][4][i]}`);
-    tip.replaceChildren(make("b", "", first), ...[...others, ...params].map((line) => make("div", "", line)));
+    const values = known.rows[row][4];
+    const params = known.names.map((name, i) => `${name} = ${values[i]}`).filter((_, i) => values[i] !== null);
+    const lines = [...others, ...params.slice(0, 6)];
+    tip.replaceChildren(make("b", "", first), ...lines.map((line) => make("div", "", line)));
     const box = svg.getBoundingClientRect();
     const scale = box.width / svg.viewBox.baseVal.width;
     const places = mark ? mark.places : [[0, 0]];
@@ -141,10 +147,10 @@
     return list;
   }
 
-  function pin(trial, focus) {
-    pinned = trial;
+  function pin(name, focus) {
+    pinned = name;
     clear("pinned");
-    const row = known.rows.findIndex((entry) => entry[0] === trial);
+    const row = name === null ? -1 : known.rows.findIndex((entry) => nameOf(entry[0], entry[7]) === name);
     panel.hidden = row < 0;
     if (row < 0) return;
     const [, , , , params, limits, printed] = known.rows[row];
@@ -186,8 +192,8 @@
     for (const name of document.querySelectorAll("span[data-trial]")) {
       const button = make("button", "trial", name.textContent);
       button.type = "button";
-      button.dataset.trial = name.dataset.trial;
-      button.setAttribute("aria-label", `open trial ${name.textContent}`);
+      button.dataset.name = nameOf(name.dataset.trial, name.dataset.study);
+      button.setAttribute("aria-label", `open ${button.dataset.name}`);
       name.replaceWith(button);
     }
   }
@@ -214,11 +220,11 @@
   document.addEventListener("click", (event) => {
     if (!(event.target instanceof Element)) return;
     if (event.target.closest(".close")) return pin(null);
-    const button = event.target.closest("button[data-trial]");
-    if (button) return pin(Number(button.dataset.trial), true);
+    const button = event.target.closest("button[data-name]");
+    if (button) return pin(button.dataset.name, true);
     const svg = chartAt(event.target);
     const found = svg && nearest(svg, event);
-    if (found) pin(known.rows[found.row][0]);
+    if (found) pin(inWords(found.row)[0]);
   });
   document.addEventListener("focusin", (event) => {
     const svg = chartAt(event.target);
@@ -244,7 +250,7 @@
     if (event.key in steps) next += steps[event.key];
     else if (event.key === "Home") next = 0;
     else if (event.key === "End") next = rows.length - 1;
-    else if (event.key === "Enter" || event.key === " ") pin(known.rows[rows[next]][0], true);
+    else if (event.key === "Enter" || event.key === " ") pin(inWords(rows[next])[0], true);
     else return;
     event.preventDefault();
     next = Math.max(0, Math.min(rows.length - 1, next));
