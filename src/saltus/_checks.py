@@ -20,8 +20,12 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
 
     >>> did_you_mean("budgett", ["name", "budget"])
     "; did you mean 'budget'?"
+    >>> did_you_mean("cat", ["float", "categorical"])
+    "; did you mean 'categorical'?"
     """
-    near = difflib.get_close_matches(str(name), list(names), n=1, cutoff=0.5)
+    known, typed = list(names), str(name)
+    longer = [each for each in known if typed and each.startswith(typed)]
+    near = longer if len(longer) == 1 else difflib.get_close_matches(typed, known, n=1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 

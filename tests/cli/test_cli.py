@@ -79,7 +79,6 @@ def test_errors_are_one_line_without_a_traceback(
 
 def test_wrong_usage_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     for words, said in [
-        ([], "required: COMMAND"),
         (["rnu", "x"], "invalid choice: 'rnu'"),
         (["export", "x"], "one of the arguments --csv --json is required"),
     ]:
@@ -87,6 +86,13 @@ def test_wrong_usage_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
             main(words)
         assert caught.value.code == 2
         assert said in capsys.readouterr().err
+
+
+def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    out = capsys.readouterr()
+    assert out.out == ""
+    assert "A first study:  saltus init study.toml" in out.err
 
 
 def test_help_for_everything(capsys: pytest.CaptureFixture[str]) -> None:

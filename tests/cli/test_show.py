@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from saltus import Float, NotCountedError, Space, Study
-from saltus.cli import main
+from saltus.cli import main, show
 from saltus.study import RecordError
 from saltus.study.database import VERSION
 
@@ -83,6 +83,23 @@ def test_constraints_have_their_names(tmp_path: Path, capsys: pytest.CaptureFixt
     page = path.with_suffix(".html").read_text()
     assert ">stress</th>" in page
     assert ">mass</th>" in page
+
+
+def test_long_lines_are_broken_between_words_on_a_terminal(
+    study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["run", str(study), "--budget", "5"]) == 0
+    capsys.readouterr()
+    assert main(["show", str(study)]) == 0
+    plain = capsys.readouterr().out
+    monkeypatch.setattr(show, "columns_of_output", lambda: 40)
+    assert main(["show", str(study)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 40 < max(map(len, plain.splitlines()))
+    assert " ".join(" ".join(lines).split()) == " ".join(plain.split())
+    at = next(i for i, line in enumerate(lines) if line.lstrip().startswith("state: "))
+    assert lines[at + 1].startswith(" " * 13)
+    assert lines[at + 1][13] != " "
 
 
 def test_why_an_evaluation_did_not_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,5 +75,6 @@ def test_a_curve_goes_the_way_of_the_values() -> None:
 
 def test_one_line_for_a_log(tmp_path: Path) -> None:
     glance = glanced(tmp_path)
-    assert in_one(glance, 80) == f"40/80 evaluations, best {glance.best.value:.8g}"  # type: ignore[union-attr]
+    ended = "ended: The budget of evaluations was used up."
+    assert in_one(glance, 80) == f"40/80 evaluations, best {glance.best.value:.8g}, {ended}"  # type: ignore[union-attr]
     assert in_one(glance, None).startswith("40 evaluations, best ")

@@ -29,8 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal that lacks a character gets its number instead
             stream.reconfigure(errors="backslashreplace")
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given:
+        parser().print_help(sys.stderr)
+        return USAGE
     try:
-        options = parser().parse_args(arguments)
+        options = parser().parse_args(given)
         code: int = options.command(options)
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -30,7 +30,7 @@ def init(options: argparse.Namespace) -> int:
         print(f"{path} is written. Evaluate one point: saltus check {path}\nThen run it: saltus run {path}")
         return DONE
     write(path, files("saltus.cli").joinpath("study.toml").read_text(encoding="utf-8"))
-    print(f"{path}: edit it, then: saltus run {path}")
+    print(f"{path}: edit it. Evaluate one point: saltus check {path}\nThen run it: saltus run {path}")
     return DONE
 
 

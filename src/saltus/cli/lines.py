@@ -1,6 +1,8 @@
 """What a command says on standard error, line by line."""
 
+import shutil
 import sys
+import textwrap
 from contextlib import suppress
 
 _wiping = ""
@@ -28,6 +30,33 @@ def printable(text: str, kept: str = "") -> str:
     'a?[2Jb'
     """
     return "".join(c if c.isprintable() or c in kept else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def fitted(text: str, columns: int | None, indent: int) -> str:
+    """A text whose lines are broken between words where they are too long; what follows is indented.
+
+    Args:
+        text: the lines.
+        columns: how long they may be; None: as long as they are.
+        indent: spaces before what follows.
+
+    >>> fitted("state: ended, and that for a reason", 20, 7)
+    'state: ended, and\\n       that for a\\n       reason'
+    """
+    if columns is None or columns < 2 * indent:
+        return text
+    rest = " " * indent
+    return "\n".join(
+        textwrap.fill(line, columns, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False)
+        for line in text.splitlines()
+    )
+
+
+def columns_of_output() -> int | None:
+    """How many columns the terminal has that standard output goes to; None if it goes elsewhere."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None
+    return shutil.get_terminal_size().columns
 
 
 def counted(number: int, noun: str) -> str:

@@ -23,7 +23,7 @@ from ..study.settings import StudyFile
 from .codes import DONE, INTERRUPTED, TROUBLE
 from .display import display
 from .lines import counted, say
-from .show import as_json, as_text
+from .show import as_json, as_text, on_terminal
 from .studies import budget_of, opened_or_created, recommendation, record_of, what_matters
 from .view import clock
 
@@ -71,7 +71,7 @@ def _run(options: argparse.Namespace, stack: ExitStack) -> int:
     with saying(options.verbose):
         result = study.run(where, how, limits, workers=workers, bar=bar, say=say, points=file.points)
     known = study.summary(), what_matters(study), recommendation(study)
-    print(as_json(*known) if options.json else as_text(*known))
+    print(as_json(*known) if options.json else on_terminal(as_text(*known)))
     if not (options.json or options.quiet):
         other = [] if options.db is None else ["--db", str(options.db)]
         command = shlex.join(["saltus", "report", str(options.study), *other])

@@ -15,12 +15,13 @@ from ..study.journal import as_plain
 from ..study.settings import StudyFile
 from .codes import DONE
 from .display import watch
-from .lines import counted, printable
+from .lines import columns_of_output, counted, fitted, printable
 from .studies import budget_of, is_record, opened, recommendation, record_of, what_matters
 from .values import assignments, items, listed
 
 _LONGEST_LIST = 10
 _LONGEST_LINE = 200
+_LABEL = 12  # columns of the name of a line
 _LONGEST_NAME = 40
 # what scripts are told of a study, of a trial besides its number, and of the last session
 _STUDY = (
@@ -45,7 +46,7 @@ def show(options: argparse.Namespace) -> int:
         return DONE
     study = opened(options.study, options.db)
     known = study.summary(), what_matters(study), recommendation(study)
-    print(as_json(*known) if options.json else as_text(*known))
+    print(as_json(*known) if options.json else on_terminal(as_text(*known)))
     return DONE
 
 
@@ -104,7 +105,12 @@ def as_text(
     for reason, count in reasons.most_common(_LONGEST_LIST):
         rows.append(("not counted", f"{count} x {reason}"))
     rows.append(("state", state(summary)))
-    return "\n".join(f"{name + ':' if name else '':>12} {printable(text)}" for name, text in rows)
+    return "\n".join(f"{name + ':' if name else '':>{_LABEL}} {printable(text)}" for name, text in rows)
+
+
+def on_terminal(text: str) -> str:
+    """The same, broken between words where the terminal is too narrow."""
+    return fitted(text, columns_of_output(), _LABEL + 1)
 
 
 def _judged(name: str, amount: float) -> str:

@@ -53,6 +53,8 @@ def in_one(glance: Glance, budget: int | None) -> str:
         words.append(f"{glance.failures} failed")
     if glance.restarts:
         words.append(counted(glance.restarts, "restart"))
+    if glance.session is not None and not glance.alive:
+        words += [printable(text) for text, _ in _running(glance)]
     return ", ".join(words)
 
 
@@ -191,10 +193,10 @@ def rate(pace: float) -> str:
 def duration(seconds: float) -> str:
     """A time for people.
 
-    >>> [duration(s) for s in (0.0042, 0.5, 42, 320, 11_520, 187_200)]
-    ['4.2 ms', '0.5 s', '42 s', '5 min 20 s', '3 h 12 min', '2 d 4 h']
+    >>> [duration(s) for s in (0.0042, 0.0996, 0.5, 42, 320, 11_520, 187_200)]
+    ['4.2 ms', '0.1 s', '0.5 s', '42 s', '5 min 20 s', '3 h 12 min', '2 d 4 h']
     """
-    if seconds < 0.1:
+    if seconds < 0.0995:
         return f"{1000 * seconds:.2g} ms"
     if seconds < 9.95:
         return f"{seconds:.2g} s"
