@@ -185,6 +185,24 @@ def test_who_is_not_there_at_all_is_said_at_once() -> None:
         OnCluster(bowl, Nobody(), patience=0.05)
 
 
+def test_a_first_connection_that_takes_long_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SOON", 0.01)
+    told = threading.Event()
+    said: list[str] = []
+
+    class Slow(Fake):
+        def connect(self, seconds: float) -> Executor:
+            assert told.wait(60)
+            return super().connect(seconds)
+
+    def say(line: str) -> None:
+        said.append(line)
+        told.set()
+
+    OnCluster(bowl, Slow(), patience=30, say=say).close()
+    assert said == ["waiting for the fake cluster, which does not answer yet; for 30 s in all"]
+
+
 def test_what_has_not_begun_is_taken_back() -> None:
     """The first ones, as many as there are slots, may have begun: those are waited for."""
     begin = threading.Event()

@@ -25,6 +25,7 @@ from .worker_process import Sent
 
 RECONNECT = 600.0  # seconds that a run waits for a cluster that has gone away
 FIRST_CONNECTION = 60.0  # the same when a run begins: then the address may be wrong
+_SOON = 3.0  # seconds after which somebody may want to know what is waited for
 DISCONNECTIONS = 20  # how often one is submitted again since the whole cluster was lost
 _PAUSE = 1.0  # seconds between two attempts to connect
 
@@ -102,9 +103,20 @@ class OnCluster:
         self._cluster, self._patience, self._say = cluster, patience, say
         self._lock = threading.RLock()
         self._open: dict[int, _Sent] = {}  # in the order submitted
-        self._connection, self._executor = 0, self._connected(min(patience, FIRST_CONNECTION))
+        self._connection, self._executor = 0, self._first(min(patience, FIRST_CONNECTION))
         self._closed = False
         self.slots = cluster.slots()
+
+    def _first(self, seconds: float) -> Executor | None:
+        """The first connection; if it takes long, it is said why nothing happens."""
+        waiting = f"waiting for {self._cluster.name}, which does not answer yet; for {seconds:g} s in all"
+        soon = threading.Timer(_SOON, self._say, [waiting])
+        soon.daemon = True
+        soon.start()
+        try:
+            return self._connected(seconds)
+        finally:
+            soon.cancel()
 
     def _connected(self, seconds: float) -> Executor | None:
         """Try for so long."""
