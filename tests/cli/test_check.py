@@ -118,4 +118,6 @@ def test_by_hand(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study.write_text(STUDY[: STUDY.index("[objective]")], encoding="utf-8")
     code, said = checked(study, capsys)
     assert code == 0
-    assert "evaluate by hand" in said
+    assert " by hand: there is no [objective]" in said
+    assert said.splitlines()[-1] == f"  points: saltus ask {study}"
+    assert "saltus run" not in said

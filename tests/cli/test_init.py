@@ -57,6 +57,21 @@ def test_no_answer_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert main(["init", "--template", str(tmp_path / "study.toml")]) == 0
 
 
+def test_interrupted_questions_write_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(question: str) -> str:
+        print("Name of the study: ^C", end="")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builtins.input", interrupted)
+    for stream in ("stdin", "stdout"):
+        monkeypatch.setattr(getattr(sys, stream), "isatty", lambda: True, raising=False)
+    assert main(["init", str(tmp_path / "study.toml")]) == 130
+    assert capsys.readouterr().out.endswith("^C\n")
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.parametrize(("name", "beside"), [("lens", "lens.awk"), ("vessel", "vessel.py")])
 def test_an_example_can_be_checked_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, beside: str

@@ -27,6 +27,7 @@ from .studies import budget_of, opened_or_created, record_of
 from .values import listed
 from .view import duration
 
+BY_HAND = "by hand"
 ORDERS = 3  # of magnitude, over which a float without `log` is worth a note
 _LINES = 10  # of what a program wrote
 _KINDS = {"Float": "float", "Int": "integer", "Ordinal": "ordinal", "Bool": "switch"}
@@ -35,7 +36,7 @@ _KINDS = {"Float": "float", "Int": "integer", "Ordinal": "ordinal", "Bool": "swi
 class Finding(NamedTuple):
     """A sentence about a study, and the exit code if it is a problem."""
 
-    kind: str  # ok, note, now or problem
+    kind: str  # ok, note, now, problem or BY_HAND
     sentence: str
     code: int = DONE
 
@@ -44,12 +45,15 @@ def check(options: argparse.Namespace) -> int:
     """Check a study before it is run: the study file, the record's folder, and one evaluation, which is not
     recorded.
     """
-    code = DONE
+    code, then = DONE, ("run it", "run")
     for finding in findings(options.study, options.db):
         print(f"{finding.kind + ':':>9} {printable(finding.sentence, chr(10))}", flush=True)
         code = code or finding.code
+        if finding.kind == BY_HAND:
+            then = "points", "ask"
     if code == DONE:
-        print(f"{'run it:':>9} saltus run {options.study}")
+        what, command = then
+        print(f"{what + ':':>9} saltus {command} {options.study}")
     return code
 
 
@@ -66,7 +70,9 @@ def findings(path: Path, db: Path | None = None) -> Iterator[Finding]:
     yield from notes(file)
     yield from about_record(file, record_of(path, db), workers)
     if file.objective is None:
-        yield Finding("ok", "there is no [objective]: evaluate by hand, with `saltus ask` and `saltus tell`")
+        yield Finding(
+            BY_HAND, "there is no [objective]: `saltus ask` gives points, `saltus tell` takes values"
+        )
         return
     yield Finding("now", f"one evaluation, at {listed(candidate.params)}")
     yield from about_evaluation(file, candidate, workers, record_of(path, db))

@@ -24,6 +24,9 @@ def init(options: argparse.Namespace) -> int:
         _check_new([path])
         try:
             text = asked(input, print, path.absolute().parent.name or "study")
+        except KeyboardInterrupt:
+            print()  # what follows begins a line
+            raise
         except EOFError:
             raise SettingsError("\nthere was no answer: nothing is written") from None
         write(path, text)
