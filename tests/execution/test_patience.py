@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from saltus import Evaluation, Float, Int, Space, Stop, Study, minimize
+from saltus.cli import main
 from saltus.execution.patience import Patience
 
 from ..objectives import SPACE, bowl
@@ -119,6 +121,36 @@ def test_past_data_is_what_has_to_be_improved(tmp_path: Path) -> None:
 def test_without_waiting_too() -> None:
     result = minimize(bowl, SPACE, budget=2000, seed=1, patience=40, asynchronous=True)
     assert result.stop is Stop.PATIENCE
+
+
+def test_an_asynchronous_study_in_pieces_stops_where_a_whole_one_does(tmp_path: Path) -> None:
+    """With one worker; with several it depends on which ends first."""
+    whole = made(tmp_path, asynchronous=True)
+    assert whole.optimize(bowl, budget=2000, patience=25).stop is Stop.PATIENCE
+    (tmp_path / "pieces").mkdir()
+    pieces = made(tmp_path / "pieces", asynchronous=True)
+    budget = 0
+    while pieces.optimize(bowl, budget=(budget := budget + 7), patience=25).stop is Stop.BUDGET:
+        pass
+    assert essence(pieces) == essence(whole)
+    several = Study.create(tmp_path / "several.db", SPACE, seed=1, asynchronous=True)
+    assert several.optimize(bowl, budget=2000, patience=25, workers=2).stop is Stop.PATIENCE
+
+
+@pytest.mark.parametrize("asynchronous", ["false", "true"])
+def test_in_a_study_file(tmp_path: Path, asynchronous: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "study.toml"
+    path.write_text(
+        f"[study]\nbudget = 500\nworkers = 1\nseed = 1\nasynchronous = {asynchronous}\n"
+        "patience = 8\nmin_gain = 0.5\n"
+        '[space]\nk = { type = "int", low = 0, high = 99999 }\n'
+        '[objective]\ncommand = ["echo", "{k}"]\n'
+    )
+    assert main(["run", str(path), "--quiet", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["session"]["stop"] == Stop.PATIENCE.name
+    assert main(["run", str(path), "--quiet", "--json"]) == 0  # nothing has changed
+    assert json.loads(capsys.readouterr().out)["evaluations"] == told["evaluations"] < 100
 
 
 def test_a_search_that_finds_nothing_feasible_goes_on() -> None:
