@@ -278,7 +278,7 @@ def test_a_write_that_fails_leaves_the_record_whole(
     struck = 0
     for _ in range(12):
         with monkeypatch.context() as patch:
-            Trouble(patch, rng.randint(1, 60), strike)
+            Trouble(patch, rng.randint(1, 12), strike)
             try:
                 Study.open(path).optimize(constrained, budget=100)
             except RecordError as error:
