@@ -6,19 +6,20 @@ import json
 import math
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from saltus import Bool, Float, Int, Optimizer, Ordinal, Space, Stop, _serialize, minimize
+from saltus import Bool, Float, Int, Optimizer, Ordinal, Outcome, Space, Stop, _serialize, minimize
 from saltus._typing import FloatArray
 from saltus.search.coordinate_scan import CoordinateScan
 from saltus.search.mixed_run import MixedRun
 from saltus.search.model_run import SMALLEST_SIDE, ModelRun
 from saltus.search.newton import Newton
 from saltus.search.proposal import Domain, Evaluated, Proposals, Results
-from saltus.search.restarts import DEEPENED, PRIOR, Saltus
+from saltus.search.restarts import ALONE, DEEPENED, PRIOR, Saltus
 from saltus.search.schedule import usual_covariance
 from saltus.search.settings import MANY_PHASES, Settings
 from saltus.space.encoding import Encoding
@@ -438,7 +439,7 @@ def test_kinds_that_are_left_out(without: str, kinds: set[str]) -> None:
 
 def test_kinds_of_runs_have_these_names() -> None:
     """They are in records of studies."""
-    assert list(PRIOR) == ["small", "large", "local", "scan", "evolution", "lattice"]
+    assert list(PRIOR) == ["small", "large", "local", "scan", "evolution", "lattice", "model"]
 
 
 @pytest.mark.parametrize("kind", ["first", "global", "local"])
@@ -621,6 +622,43 @@ def test_without_integers_a_valley_from_the_first_mean_follows_the_first_model_r
         optimizer.tell(candidates, values)
     assert names[:2] == ["ModelRun", "Valley"]
     assert set(names) <= {"ModelRun", "Valley", "CoordinateScan"}
+
+
+def runs_with_constraints(space: Space, evaluations: int, **options: Any) -> list[tuple[int, str]]:
+    """Phases in their order, each with how many evaluations there were before it."""
+    optimizer = Optimizer(space, seed=1, **options)
+    seen: list[tuple[int, str]] = []
+    while optimizer.evaluations < evaluations:
+        candidates = optimizer.ask()
+        if not seen or seen[-1][1] != optimizer.phase:
+            seen.append((optimizer.evaluations, optimizer.phase))
+        for candidate in candidates:
+            x = np.array(candidate.params, dtype=float)
+            optimizer.tell(candidate, Outcome(float(np.abs(x - 1.3).sum()), {"near": 4.0 - float(x.sum())}))
+    return seen
+
+
+def test_with_constraints_model_runs_come_first_and_then_have_half_of_the_evaluations() -> None:
+    mixed = Space([Float(-5, 5), Int(-5, 5)])
+    seen = runs_with_constraints(mixed, 750)
+    first = next(before for before, name in seen if name != "ModelRun")
+    assert first >= ALONE
+    spent = {True: 0, False: 0}  # by model runs and by others, since model runs take turns
+    turns = [phase for phase in seen if phase[0] > first]
+    while turns[0][1] != "ModelRun":
+        turns.pop(0)
+    for (start, name), (end, following) in pairwise(turns):
+        spent[name == "ModelRun"] += end - start
+        if name == "ModelRun":
+            assert following != "ModelRun"
+            assert spent[True] >= spent[False]
+    assert spent[False] > 0
+    assert {name for _, name in runs_with_constraints(mixed, 50, without=["model"])} >= {"MixedRun"}
+
+
+def test_with_constraints_on_floats_alone_there_is_nothing_but_model_runs_for_long() -> None:
+    seen = runs_with_constraints(Space([Float(-5, 5), Float(-5, 5)]), 120)
+    assert {name for _, name in seen} == {"ModelRun"}
 
 
 def test_where_a_short_descent_has_led_is_searched_deeply_when_local_runs_find_nothing() -> None:

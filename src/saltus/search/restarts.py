@@ -2,9 +2,10 @@
 
 The first run starts from the first Gaussian. Then kinds of runs take turns: global ones (from a random place,
 with the default or a growing population), local ones (at the incumbent, with small steps), coordinate scans
-at the incumbent and, if the strategy is `saltus`, lattice runs at the incumbent where there are integers, and
-evolutions where all variables are. The next run is of the kind that has brought most for what it has cost: on
-a landscape of one funnel those are the local ones, on one of many the global ones.
+at the incumbent and, if the strategy is `saltus`, lattice runs at the incumbent where there are integers,
+evolutions where all variables are, and, with constraints, model runs from anywhere. The next run is of the
+kind that has brought most for what it has cost: on a landscape of one funnel those are the local ones, on one
+of many the global ones.
 """
 
 from __future__ import annotations
@@ -37,11 +38,23 @@ LOCAL_CELLS = (0.3, 1.0)  # ... and integers, relative to a plateau, ...
 LOCAL_INTEGERS = 0.1  # ... or this part of the continuous one's share of the range, if that is more
 LOCAL_CATEGORIES = 0.5  # of them have another value than the incumbent's in a candidate, on average, at first
 
-LIMITED = 200  # evaluations for each variable up to which there are further model runs, with constraints
+# With constraints there are nothing but model runs at first:
+CONTINUOUS = 200  # up to so many evaluations for each variable where all are continuous;
+ALONE = 300  # elsewhere up to so many in all: several runs in a small space, hardly one in a large one.
+SHARED = 1000  # Then half of all evaluations are theirs, up to so many for each variable
 
 # Kinds of runs, and how many of each are taken to have found something better before the first one has begun:
-# global ones with the default and with a larger population, local ones, scans, evolutions, lattice runs.
-PRIOR = {"small": 0.5, "large": 0.5, "local": 1.0, "scan": 1.0, "evolution": 4.0, "lattice": 1.0}
+# global ones with the default and with a larger population, local ones, scans, evolutions, lattice runs, and,
+# with constraints, model runs from anywhere.
+PRIOR = {
+    "small": 0.5,
+    "large": 0.5,
+    "local": 1.0,
+    "scan": 1.0,
+    "evolution": 4.0,
+    "lattice": 1.0,
+    "model": 1.0,
+}
 GROWN = 1.5  # times the evaluations: then another lattice run at the same incumbent may know more
 
 
@@ -113,14 +126,19 @@ class Saltus:
             self._open(rng)
 
     def _open(self, rng: np.random.Generator) -> None:
-        """The run from the first mean; with constraints, first more model runs from anywhere."""
-        domain = self.domain
-        few = domain.N <= MANY_VARIABLES
-        if few and domain.model.constrained and len(domain.memory) < LIMITED * domain.N:
-            self._begin(ModelRun(domain, self._anywhere(rng)))
+        """The run from the first mean; with constraints, first of all more model runs from anywhere."""
+        if self._limited(CONTINUOUS * self.domain.N if only_valleys(self.domain) else ALONE):
+            self._begin(ModelRun(self.domain, self._anywhere(rng)))
             return
         self.opened, self.kind = True, "small"
         self._begin(self._from(self.m))
+
+    def _limited(self, most: int) -> bool:
+        """Whether there are constraints, and fewer evaluations than so many."""
+        domain = self.domain
+        if domain.surrogate is None or "model" in domain.settings.without or domain.N > MANY_VARIABLES:
+            return False
+        return domain.model.constrained and len(domain.memory) < most
 
     def inject(self, point: Evaluated) -> None:
         """A result that no phase can learn from; it may still become the incumbent."""
@@ -170,6 +188,8 @@ class Saltus:
         self.kind = self._next()
         if self.kind == "evolution":
             self._begin(IntegerEvolution(self.domain))
+        elif self.kind == "model":
+            self._begin(ModelRun(self.domain, self._anywhere(rng)))
         elif incumbent is None or self.kind in ("small", "large"):
             self._begin(self._global(rng))
         elif self.kind == "lattice":
@@ -181,8 +201,14 @@ class Saltus:
             self._begin(self._local(incumbent, rng))
 
     def _next(self) -> str:
-        """The kind of the next run: the one that has found something better most often for what it cost."""
-        rates = {kind: (PRIOR[kind] + self.won[kind]) / (1 + self.spent[kind]) for kind in self._kinds()}
+        """The kind of the next run: the one that has found something better most often for what it cost.
+
+        Model runs, which there are with constraints, have half of the evaluations at least.
+        """
+        kinds = self._kinds()
+        if "model" in kinds and 2 * self.spent["model"] <= sum(self.spent.values()):
+            return "model"
+        rates = {kind: (PRIOR[kind] + self.won[kind]) / (1 + self.spent[kind]) for kind in kinds}
         return max(rates, key=lambda kind: rates[kind])
 
     def _kinds(self) -> list[str]:
@@ -199,7 +225,8 @@ class Saltus:
         new = len(domain.memory) >= GROWN * self.measured
         if here and new and "lattice" not in without and possible(domain):
             here.append("lattice")
-        return evolution + here + ([] if here and "global runs" in without else ["small", "large"])
+        model = ["model"] if not only_valleys(domain) and self._limited(SHARED * domain.N) else []
+        return model + evolution + here + ([] if here and "global runs" in without else ["small", "large"])
 
     def _covariance(self) -> FloatArray:
         """Of the continuous variables: as the last descent has left it, or the usual one."""
