@@ -261,8 +261,6 @@ ELSEWHERE = ("limits", "evolution", "lattice", "valley", "pairs")
 def test_what_is_left_out_is_saved_with_the_state_and_changes_the_search(name: str) -> None:
     """All of them are at work within some thousand evaluations of a small problem."""
     of_the_model = name not in OPTIONAL
-    # a scan comes early if not much else does
-    others = ["model", "sweep", "neighbours", "deep"] if name == "asking in scans" else []
     how: dict[str, Any] = {"seed": 3, "strategy": "saltus" if of_the_model else "saltus-es"}
 
     def fun(p: dict[str, Any]) -> float:
@@ -284,7 +282,7 @@ def test_what_is_left_out_is_saved_with_the_state_and_changes_the_search(name: s
             yield [c.params for c in candidates]
             optimizer.tell(candidates, *told(candidates))
 
-    pairs = zip(points([name, *others]), points(others), strict=False)
+    pairs = zip(points([name]), points([]), strict=False)
     assert any(one != other for one, other in pairs)  # the first that differs is enough
     optimizer = Optimizer(space, **how, without=[name])
     restored = Optimizer.restore(json.loads(json.dumps(optimizer.state())))

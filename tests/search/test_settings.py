@@ -110,6 +110,5 @@ def test_what_can_be_left_out_has_these_names() -> None:
     )
     assert " / ".join(OPTIONAL_WITH_A_MODEL[: -len(OPTIONAL)]) == (
         "model / asking / limits / evolution / valley / lattice / asking in runs / asking in sweeps / "
-        "asking in scans / "
         "quadratic kernel / warping / region / quadratic steps / short descent"
     )

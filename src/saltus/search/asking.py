@@ -7,7 +7,7 @@ that was paid for.
 
 - A generation of a mixed run: the most promising points are paid for, and more of them unless the order
   that was predicted has been the order that came, in this generation and the last ones.
-- Integers in a sweep, pairs of categories, and lines of a scan: only what may be better than the best point.
+- Integers in a sweep and pairs of categories: only what may be better than the best point.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from .._typing import FloatArray
 from ..model import Fitted
 from ..model.threads import with_one_thread
 from .category_pairs import CategoryPairs, SparedCategories
-from .coordinate_scan import CoordinateScan
 from .gaussian_phase import GaussianPhase
 from .integer_sweep import IntegerSweep
 from .mixed_run import MixedRun
@@ -45,7 +44,7 @@ def askable(phase: Phase) -> bool:
     """Whether the model may be asked about this phase's points, now."""
     if isinstance(phase, SparedCategories) or (isinstance(phase, Valley) and phase.stepping):
         return False
-    kinds = zip(ASKED, (MixedRun | Valley, IntegerSweep | CategoryPairs, CoordinateScan), strict=True)
+    kinds = zip(ASKED, (MixedRun | Valley, IntegerSweep | CategoryPairs), strict=True)
     asked = any(isinstance(phase, kind) for name, kind in kinds if name not in phase.domain.settings.without)
     return asked and knows_enough(phase.domain)
 
