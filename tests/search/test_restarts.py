@@ -220,6 +220,10 @@ def point(value: float, violation: float = 0.0, plateau: float = 3.0) -> Evaluat
     return Evaluated(x, np.array([plateau]), violation, value)
 
 
+def point_of_floats(value: float) -> Evaluated:
+    return Evaluated(np.full(3, value), np.empty(0), 0.0, value)
+
+
 def counts(**of: int) -> dict[str, int]:
     """Something for every kind of run: nothing, if it is not named."""
     return dict.fromkeys(PRIOR, 0) | of
@@ -278,6 +282,28 @@ def test_of_global_runs_larger_ones_double() -> None:
         assert saltus.population == population == len(drawn(saltus))
     assert ended(saltus, point(1.0), **SMALL) == "small"
     assert (saltus.population, saltus.restarts, saltus.phases) == (8, 4, 5)
+
+
+def test_small_global_runs_of_continuous_variables_have_any_size_and_any_first_step() -> None:
+    encoding = Encoding(Space([Float(-5, 5)] * 3))
+    saltus = Saltus(Domain.of(encoding, Settings.checked(3, "saltus")), encoding.m)
+    usual = saltus.population
+    saltus._open(np.random.default_rng(0))
+    assert ended(saltus, point_of_floats(1.0), seed=0, **SMALL) == "small"
+    assert saltus.population == usual  # nothing is larger yet
+    saltus.large = 16 * usual
+    sizes, steps = [], []
+    for seed in range(200):
+        assert ended(saltus, point_of_floats(1.0), seed, **SMALL) == "small"
+        sizes.append(saltus.population)
+        steps.append(float(saltus.phase.where()[1][0]))
+    assert all(size % 2 == 0 for size in sizes)
+    assert min(sizes) == usual
+    assert 7 * usual < max(sizes) <= 8 * usual
+    assert np.median(sizes) < 3 * usual
+    decades = np.log10(np.array(steps) / max(steps))
+    assert decades.min() == pytest.approx(-2, abs=0.1)
+    assert np.median(decades) == pytest.approx(-1, abs=0.3)
 
 
 def drawn(saltus: Saltus) -> FloatArray:
@@ -536,7 +562,7 @@ def test_a_search_that_has_stopped_goes_on_from_its_state() -> None:
     other = search()
     other.restore(state)
     assert other.stop is saltus.stop is Stop.CONVERGED
-    for name in ("population", "large", "failures", "restarts", "phases", "kind", "spent", "won"):
+    for name in ("population", "small", "large", "failures", "restarts", "phases", "kind", "spent", "won"):
         assert getattr(other, name) == getattr(saltus, name)
     assert (other.kind, other.failures, other.restarts) == ("local", 1, 1)
     assert other.phase is other.descent.phase

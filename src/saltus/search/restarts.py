@@ -33,6 +33,7 @@ from .valley import Valley, from_a_mean, only_valleys
 
 DEEPENED = 2  # local runs or scans have failed: then where a short descent has led is searched deeply
 WITHIN = 0.2  # global runs start this share of the range away from its ends
+DECADES = 2.0  # by which, at most, the first step of a small global run of continuous variables is smaller
 LOCAL_SHARES = (0.01, 0.1)  # first standard deviation of a local run: continuous, relative to the range ...
 LOCAL_CELLS = (0.3, 1.0)  # ... and integers, relative to a plateau, ...
 LOCAL_INTEGERS = 0.1  # ... or this part of the continuous one's share of the range, if that is more
@@ -65,6 +66,7 @@ class Saltus:
         """Begin with a run from N(m, I), or with what the memory holds: `known` is the best of it."""
         self.domain = domain
         self.large = domain.settings.population  # of global runs with a growing one
+        self.small = domain.settings.population  # of the last one with a smaller one
         self.incumbent: Evaluated | None = None  # the best end of a descent
         self.stray: Evaluated | None = None  # the best that no phase of this descent has learnt from
         self.spent = dict.fromkeys(PRIOR, 0)  # evaluations since the first run
@@ -234,18 +236,29 @@ class Saltus:
         return usual_covariance(self.domain) if covariance is None else covariance
 
     def _global(self, rng: np.random.Generator) -> MixedRun | Valley:
-        """A run from anywhere, with the default population or a larger one than before."""
-        m = self._anywhere(rng)
+        """A run from anywhere, with the default population or a larger one than before.
+
+        Where all variables are continuous, a small one has any population from the default to half of the
+        large ones', and a first step of any size, as in BIPOP-CMA-ES (Hansen, 2009): on some landscapes
+        of many funnels these find what neither extreme does.
+        """
+        m, sd = self._anywhere(rng), 1.0
         self.large *= 2 if self.kind == "large" else 1
-        return self._from(m, None if self.incumbent is None else self.incumbent.key, self.population)
+        if self.kind == "small" and only_valleys(self.domain):
+            usual = self.domain.settings.population
+            largest = max(1.0, self.large / (2 * usual))
+            self.small = 2 * round(usual * largest ** (rng.random() ** 2) / 2)
+            sd = 10 ** (-DECADES * rng.random())
+        return self._from(m, None if self.incumbent is None else self.incumbent.key, self.population, sd)
 
     def _from(
-        self, m: FloatArray, goal: Key | None = None, population: int | None = None
+        self, m: FloatArray, goal: Key | None = None, population: int | None = None, sd: float = 1.0
     ) -> MixedRun | Valley:
-        """A run from N(m, I)."""
-        if only_valleys(self.domain):
-            return Valley(self.domain, from_a_mean(self.domain, m), np.eye(self.domain.N), goal, population)
-        return MixedRun(self.domain, m, 1.0, population=population)
+        """A run from N(m, sd^2 I)."""
+        domain = self.domain
+        if only_valleys(domain):
+            return Valley(domain, from_a_mean(domain, m), sd**2 * np.eye(domain.N), goal, population)
+        return MixedRun(domain, m, sd, population=population)
 
     def _anywhere(self, rng: np.random.Generator) -> FloatArray:
         """A first mean at random."""
@@ -268,13 +281,15 @@ class Saltus:
     @property
     def population(self) -> int:
         """Candidates in a generation of the current run."""
-        return self.domain.settings.population if self.kind != "large" else self.large
+        return {"small": self.small, "large": self.large}.get(self.kind, self.domain.settings.population)
 
     def state(self) -> dict[str, Any]:
         """What `restore` needs, for `_serialize.pack`."""
-        names = ("large", "incumbent", "stray", "spent", "won", "kind", "failures", "restarts", "phases")
+        names = ("incumbent", "stray", "spent", "won", "kind", "failures", "restarts", "phases")
         surrogate = self.domain.surrogate
         return {name: getattr(self, name) for name in names} | {
+            "small": self.small,
+            "large": self.large,
             "opened": self.opened,
             "shallow": self.shallow,
             "measured": self.measured,
@@ -286,7 +301,7 @@ class Saltus:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on as the search whose state this is."""
-        for name in ("large", "failures", "restarts", "phases", "measured"):
+        for name in ("small", "large", "failures", "restarts", "phases", "measured"):
             setattr(self, name, int(state[name]))
         nowhere = self.domain.nowhere()
         for name in ("incumbent", "stray"):
