@@ -192,10 +192,13 @@ class Saltus:
             evolution = ["evolution"]
         else:
             evolution = []
-        lost = self.incumbent is None or self.incumbent.violation == math.inf
-        here = [] if lost or "local runs" in without else ["local"]
-        if here and domain.n_continuous and "scan" not in without:
-            here.append("scan")
+        incumbent = self.incumbent
+        if incumbent is not None and incumbent.violation == math.inf:
+            incumbent = None
+        here = [] if incumbent is None or "local runs" in without else ["local"]
+        if incumbent is not None and here and "scan" not in without:
+            if domain.active(incumbent)[: domain.n_continuous].any():
+                here.append("scan")
         new = len(domain.memory) >= GROWN * self.measured
         if here and new and "lattice" not in without and possible(domain):
             here.append("lattice")
