@@ -129,13 +129,13 @@ def test_what_is_exported_can_be_imported_with_conditions_and_any_choices(
     new.write_text(
         """
         [space]
-        version = { type = "categorical", choices = ["5", "true", "null", "1e3", "=1", " a", "a", "b\\nc", 2.5] }
+        version = { type = "categorical", choices = ["5", "true", "null", "1e3", "=1", " a", "a", "\\n", 2.5] }
         x = { type = "float", low = 0, high = 1, when = { version = "5" } }
         side = { type = "categorical", choices = ["l", "2"], when = { version = ["true", 2.5] } }
         """
     )
     study = Study.create(tmp_path / "old.db", _space(new), seed=1)
-    versions = ["5", "true", "null", "1e3", "=1", " a", "a", "b\nc", 2.5]
+    versions = ["5", "true", "null", "1e3", "=1", " a", "a", "\n", 2.5]
     more: dict[object, dict[str, object]] = {"5": {"x": 0.5}, "true": {"side": "2"}, 2.5: {"side": "l"}}
     points = [{"version": version, **more.get(version, {})} for version in versions]
     study.add(points, [float(i) for i in range(len(points))])

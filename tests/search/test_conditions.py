@@ -97,5 +97,6 @@ def test_a_search_goes_on_where_no_continuous_variable_is_active(strategy: str) 
     while optimizer.evaluations < 300:
         candidates = optimizer.ask()
         optimizer.tell(candidates, [1 + c.params["x"] if c.params["on"] else 0.0 for c in candidates])
-    assert optimizer.best is not None and optimizer.best.params == {"on": False}
+    assert optimizer.best is not None
+    assert optimizer.best.params == {"on": False}
     assert optimizer.restarts > 2

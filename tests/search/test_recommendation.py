@@ -79,4 +79,6 @@ def test_values_of_which_a_sum_is_no_number_are_judged_alike() -> None:
     plain, large = estimate(np.zeros(2), x, y), estimate(np.zeros(2), x, y * 2.0**1020)
     assert large == pytest.approx((plain.value * 2.0**1020, plain.error * 2.0**1020))
     best, found = safest(x[:3], x, -1.7e308 * np.exp(-0.01 * np.abs(y)))
-    assert best in (0, 1, 2) and math.isfinite(found.value) and math.isfinite(found.error)
+    assert best in (0, 1, 2)
+    assert math.isfinite(found.value)
+    assert math.isfinite(found.error)

@@ -196,9 +196,9 @@ class Saltus:
         if incumbent is not None and incumbent.violation == math.inf:
             incumbent = None
         here = [] if incumbent is None or "local runs" in without else ["local"]
-        if incumbent is not None and here and "scan" not in without:
-            if domain.active(incumbent)[: domain.n_continuous].any():
-                here.append("scan")
+        scans = incumbent is not None and domain.active(incumbent)[: domain.n_continuous].any()
+        if here and scans and "scan" not in without:
+            here.append("scan")
         new = len(domain.memory) >= GROWN * self.measured
         if here and new and "lattice" not in without and possible(domain):
             here.append("lattice")
