@@ -129,7 +129,8 @@ def test_what_is_exported_can_be_imported_with_conditions_and_any_choices(
     new.write_text(
         """
         [space]
-        version = { type = "categorical", choices = ["5", "true", "null", "1e3", "=1", " a", "a", "\\n", 2.5] }
+        version.type = "categorical"
+        version.choices = ["5", "true", "null", "1e3", "=1", " a", "a", "\\n", 2.5]
         x = { type = "float", low = 0, high = 1, when = { version = "5" } }
         side = { type = "categorical", choices = ["l", "2"], when = { version = ["true", 2.5] } }
         """
