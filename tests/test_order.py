@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -117,6 +118,7 @@ def test_the_inputs_are_untouched() -> None:
         ({"a": -5.0, "b": 0.5, "c": 0.25}, 0.75),
         ({"a": -math.inf, "b": 2.0}, 2.0),
         ({"a": math.inf, "b": 2.0}, math.inf),
+        ({"a": 1.7e308, "b": 1.7e308}, sys.float_info.max),  # violated, not failed
         ({"a": math.nan, "b": -1.0}, math.nan),
         ({"a": math.nan, "b": math.inf}, math.nan),
     ],

@@ -11,6 +11,7 @@ turns the values of a maximisation round where they enter and where they leave.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -61,7 +62,9 @@ class Outcome:
         >>> Outcome(3.0, {"stress": -1.0, "mass": 0.5, "cost": 0.25}).violation
         0.75
         """
-        return float(sum(amount for amount in self.constraints.values() if not amount <= 0))
+        violated = [amount for amount in self.constraints.values() if not amount <= 0]
+        total = float(sum(violated))
+        return sys.float_info.max if total == math.inf and math.inf not in violated else total
 
 
 def key(value: float, violation: float = 0.0) -> Key:

@@ -121,6 +121,48 @@ def test_what_is_exported_can_be_imported(
     assert "past data" in lab.with_suffix(".html").read_text()
 
 
+def test_what_is_exported_can_be_imported_with_conditions_and_any_choices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was not active is an empty cell; a choice may look like a number, a switch or a formula."""
+    new = tmp_path / "new.toml"
+    new.write_text(
+        """
+        [space]
+        version.type = "categorical"
+        version.choices = ["5", "true", "null", "1e3", "=1", " a", "a", "\\n", 2.5]
+        x = { type = "float", low = 0, high = 1, when = { version = "5" } }
+        side = { type = "categorical", choices = ["l", "2"], when = { version = ["true", 2.5] } }
+        """
+    )
+    study = Study.create(tmp_path / "old.db", _space(new), seed=1)
+    versions = ["5", "true", "null", "1e3", "=1", " a", "a", "\n", 2.5]
+    more: dict[object, dict[str, object]] = {"5": {"x": 0.5}, "true": {"side": "2"}, 2.5: {"side": "l"}}
+    points = [{"version": version, **more.get(version, {})} for version in versions]
+    study.add(points, [float(i) for i in range(len(points))])
+    (tmp_path / "table.csv").write_text(exported(study.path, capsys))
+    assert main(["import", str(new), str(tmp_path / "table.csv")]) == 0
+    assert capsys.readouterr() == ("9 evaluations taken over as past data\n", "")
+    assert [t.params for t in Study.open(new.with_suffix(".db")).trials()] == points
+    assert main(["enqueue", str(new), "version=true", "side=l"]) == 0
+    assert main(["enqueue", str(new), "version=2.5", "side=2"]) == 0
+    queued = Study.open(new.with_suffix(".db")).ask(2)
+    assert [t.params for t in queued] == [
+        {"version": "true", "side": "l"},
+        {"version": 2.5, "side": "2"},
+    ]
+
+
+def test_a_choice_that_is_written_as_another_is_not_guessed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text('[space]\nc = { type = "categorical", choices = [5, "5"] }\n')
+    (tmp_path / "table.csv").write_text("c,value\n5,1.0\n")
+    assert main(["import", str(file), str(tmp_path / "table.csv")]) == 2
+    assert "line 2: '5' may be 5 or '5': rename one of these choices" in capsys.readouterr().err
+
+
 def _space(lab: Path) -> Space:
     return StudyFile.read(lab).space
 
@@ -156,6 +198,8 @@ def test_a_table_of_anybody(lab: Path, tmp_path: Path, capsys: pytest.CaptureFix
         ("x,k,on,gap,value\n9,2,true,4,1\n", "none of its points lies in the space"),
         ("x,k,on,gap,value\n1,2,true,4,1\nhot,2,true,4,1\0\n", "line contains NUL"),
         ("", "there is no column 'value'"),
+        ("x;k;on;gap;value\n0,5;2;true;4;1\n", "separated by commas, it seems that ';' does so here"),
+        ("x,k,on,gap,value\n1,2,maybe,4,1\n", "line 2: 'on' must be true or false, got 'maybe'"),
     ],
 )
 def test_wrong_tables_are_refused_as_a_whole(

@@ -96,6 +96,14 @@ def test_numbers(tmp_path: Path, line: str, value: float) -> None:
     assert shell(tmp_path, f"echo iteration 1; echo '{line}'; echo; echo ' '") == Outcome(value)
 
 
+def test_a_mark_of_the_byte_order_says_nothing(tmp_path: Path) -> None:
+    """As PowerShell and others of Windows write it."""
+    mark = r"printf '\357\273\277%s\n'"
+    assert shell(tmp_path, f"{mark} 1.5") == Outcome(1.5)
+    assert shell(tmp_path, f"{mark} '{{\"value\": 2}}'") == Outcome(2.0)
+    assert shell(tmp_path, f"{mark} '{{\"value\": 3}}' > r.json", result="r.json") == Outcome(3.0)
+
+
 @pytest.mark.parametrize("line", ["nan", "-inf", "NaN", "Infinity", '{"value": NaN}'])
 def test_no_numbers_that_are_floats_are_failures_of_the_value(tmp_path: Path, line: str) -> None:
     outcome = shell(tmp_path, f"echo '{line}'")

@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 import numpy as np
+import pytest
 
-from saltus import Categorical, Float, Int, Optimizer, Space
+from saltus import Bool, Categorical, Float, Int, Optimizer, Space
 from saltus.search.category_pairs import CategoryPairs
 from saltus.search.coordinate_scan import CoordinateScan
 from saltus.search.integer_neighbours import beside
@@ -86,3 +87,16 @@ def test_the_model_proposes_no_point_twice() -> None:
     assert len(set(asked)) == len(asked)
     assert optimizer.best is not None
     assert optimizer.best.params == {"n": 4, "kind": "a"}
+
+
+@pytest.mark.parametrize("strategy", ["saltus", "saltus-es"])
+def test_a_search_goes_on_where_no_continuous_variable_is_active(strategy: str) -> None:
+    """There is nothing to scan at the best point, so no run is a scan."""
+    space = Space({"on": Bool(), "x": Float(0, 1, when={"on": True})})
+    optimizer = Optimizer(space, strategy=strategy, seed=1)
+    while optimizer.evaluations < 300:
+        candidates = optimizer.ask()
+        optimizer.tell(candidates, [1 + c.params["x"] if c.params["on"] else 0.0 for c in candidates])
+    assert optimizer.best is not None
+    assert optimizer.best.params == {"on": False}
+    assert optimizer.restarts > 2

@@ -324,3 +324,14 @@ def test_for_json() -> None:
     assert plain({"x": Share(0.5, 0.4, 0.6, 0.3)}) == {
         "x": {"share": 0.5, "low": 0.4, "high": 0.6, "alone": 0.3}
     }
+
+
+@pytest.mark.parametrize("step", [5e-324, 1e-310])
+def test_values_that_differ_by_less_than_numbers_can_tell_are_equal(step: float) -> None:
+    """No warning, no NaN: the logarithms that the model sees would be all the same."""
+    space = Space({"x": Float(0, 1)})
+    learnt = Learnt(*filled(space, lambda p: step * round(20 * p["x"]), 12))
+    assert learnt.sensitivity() is None
+    assert learnt.predict([{"x": 0.5}])[0].high < 1e-300
+    learnt = Learnt(*filled(space, lambda p: 1.0 + 2e-16 * round(p["x"]), 12))
+    assert learnt.predict([{"x": 0.5}])[0].high == pytest.approx(1.0)

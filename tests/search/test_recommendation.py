@@ -70,3 +70,15 @@ def test_more_variables_than_values_is_no_harm() -> None:
     value, error = estimate(np.zeros(300), x, np.arange(5.0))
     assert value == pytest.approx(2.0, abs=0.5)
     assert math.isfinite(error)
+
+
+def test_values_of_which_a_sum_is_no_number_are_judged_alike() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(60, 2))
+    y = (x * x).sum(axis=1) / 20 + rng.normal(0, 0.01, 60)
+    plain, large = estimate(np.zeros(2), x, y), estimate(np.zeros(2), x, y * 2.0**1020)
+    assert large == pytest.approx((plain.value * 2.0**1020, plain.error * 2.0**1020))
+    best, found = safest(x[:3], x, -1.7e308 * np.exp(-0.01 * np.abs(y)))
+    assert best in (0, 1, 2)
+    assert math.isfinite(found.value)
+    assert math.isfinite(found.error)

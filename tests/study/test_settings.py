@@ -145,6 +145,11 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, words: str) -> None:
     assert str(caught.value).startswith(str(tmp_path / "study.toml"))
 
 
+def test_a_mark_of_the_byte_order_says_nothing(tmp_path: Path) -> None:
+    """As editors of Windows write it in front of UTF-8."""
+    assert read(tmp_path, "\ufeff" + SPACE).space == read(tmp_path, SPACE).space
+
+
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="saltus init"):
         StudyFile.read(tmp_path / "study.toml")

@@ -28,8 +28,8 @@ def export(options: argparse.Namespace) -> int:
     names = columns(study, limits)
     if options.csv:
         table = csv.writer(sys.stdout, lineterminator="\n")
-        table.writerow(map(_written, names))
-        table.writerows([_written(value) for value in row] for row in rows(study, limits))
+        table.writerow(map(written, names))
+        table.writerows([written(value) for value in row] for row in rows(study, limits))
         return 0
     between = "[\n"
     for row in rows(study, limits):  # one at a time: a long record does not fill the memory
@@ -64,7 +64,7 @@ def _finite(amount: float | None) -> float | None:
     return amount if amount is not None and math.isfinite(amount) else None
 
 
-def _written(value: Any) -> Any:
+def written(value: Any) -> Any:
     """A value as everywhere else: switches are true and false.
 
     Text that a spreadsheet would take for a formula has an apostrophe in front.

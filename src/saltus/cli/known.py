@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..space import Encoding, Space
+from ..space import Categorical, Encoding, Space
 from ..study import SettingsError, Study
 from ..study.errors import blaming
 from ..study.journal import run_of
@@ -22,36 +22,43 @@ def enqueue(options: argparse.Namespace) -> int:
     """Put points in line: they are evaluated next, in this order. Variables that are not named are where the
     search would start.
     """
-    points = _points(options.point)
+    _points(options.point)  # what is no point is said before there is a record
     study = created(options)
+    points = _points(options.point, study.space)
     with blaming("", (ValueError, TypeError)):
         study.enqueue(*points)
     print(f"{counted(len(points), 'point')} put in line")
     return 0
 
 
-def _points(given: Sequence[str]) -> list[dict[str, Any]]:
+def _points(given: Sequence[str], space: Space | None = None) -> list[dict[str, Any]]:
     if given[0].lstrip().startswith("{"):
         points = [_json(text) for text in given]
         for text, point in zip(given, points, strict=True):
             if not isinstance(point, dict):
                 raise SettingsError(f"a point must be a JSON object, got {text!r}")
         return points
-    return [assigned(given)]
+    return [assigned(given, space)]
 
 
-def assigned(given: Sequence[str]) -> dict[str, Any]:
-    """Values by name, from NAME=VALUE each.
+def assigned(given: Sequence[str], space: Space | None = None) -> dict[str, Any]:
+    """Values by name, from NAME=VALUE each; with a space, a choice that looks like a number is the choice.
 
     >>> assigned(["x=1.5", "on=true", "kernel=rbf"])
     {'x': 1.5, 'on': True, 'kernel': 'rbf'}
+    >>> assigned(["version=5"], Space({"version": Categorical(["4", "5"])}))
+    {'version': '5'}
     """
     point: dict[str, Any] = {}
+    variables = {} if space is None else dict(zip(space.keys, space.variables, strict=True))
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or name in point:
             raise SettingsError(f"values must be NAME=VALUE, each name once, got {text!r}")
-        point[name] = table.number_or_text(value)
+        found, variable = table.number_or_text(value), variables.get(name)
+        if isinstance(variable, Categorical) and value in variable.choices and not variable.holds(found):
+            found = value
+        point[name] = found
     return point
 
 
@@ -70,8 +77,9 @@ def import_(options: argparse.Namespace) -> int:
     """
     if not options.file.is_file():
         raise SettingsError(f"{options.file}: there is no such file")
-    defaults = assigned(options.default)
+    assigned(options.default)
     study = created(options)
+    defaults = assigned(options.default, study.space)
     with blaming(f"{options.file}: ", (ValueError, TypeError)):
         if is_record(options.file):
             given = _of_a_study(Study.open(options.file), study.space, defaults)

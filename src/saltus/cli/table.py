@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 from .._checks import did_you_mean
 from ..execution.evaluation import Run
 from ..space import Space
+from ..space.categorical import Categorical
+from ..space.variables import Variable
 from ..study.known import run
-from .export import AFTER, BEFORE
+from .export import AFTER, BEFORE, written
 
 Given = tuple[str, dict[str, Any], Run]  # where it stands, a point that may lie outside, what it gave
 
@@ -43,10 +45,12 @@ def read(path: Path, space: Space, roles: Roles, defaults: dict[str, Any]) -> li
             header = [_plain(name) for name in next(table, [])]
             columns = arranged(header, space, roles)
             check_defaults(space, columns.variables, defaults)
+            meaning = {name: Meaning(v) for name, v in zip(space.keys, space.variables, strict=True)}
             found = []
             for row in table:
                 if any(cell.strip() for cell in row):
-                    found.append(_given(row, len(header), columns, defaults, f"line {table.line_num}"))
+                    where = f"line {table.line_num}"
+                    found.append(_given(row, len(header), columns, meaning, defaults, where))
             return found
         except (csv.Error, UnicodeDecodeError) as error:
             raise ValueError(f"this is no table: {error}") from None
@@ -65,7 +69,7 @@ def arranged(header: Sequence[str], space: Space, roles: Roles) -> Columns:
     exported = {*BEFORE, *AFTER} <= place.keys()
     for name in (roles.value, *roles.constraints, *roles.ignored):
         if name not in place:
-            raise ValueError(f"there is no column {name!r}{did_you_mean(name, header)}")
+            raise ValueError(f"there is no column {name!r}{did_you_mean(name, header)}{_separated(header)}")
     taken = {*variables.values(), place[roles.value], *(place[name] for name in roles.ignored)}
     limits = [n for n, i in place.items() if i not in taken and not (n in own and n not in roles.constraints)]
     for name in limits:
@@ -91,12 +95,60 @@ def check_defaults(space: Space, given: Iterable[str], defaults: Mapping[str, An
             raise ValueError(f"the variable {name!r} is missing; --default {name}=VALUE says what it was")
 
 
-def _given(row: list[str], width: int, columns: Columns, defaults: dict[str, Any], where: str) -> Given:
+def _separated(header: Sequence[str]) -> str:
+    """What to say of a table whose cells seem to be separated by something else."""
+    found = next((sign for sign in (";", "\t") if len(header) == 1 and sign in header[0]), None)
+    return (
+        "" if found is None else f"; cells must be separated by commas, it seems that {found!r} does so here"
+    )
+
+
+class Meaning:
+    """What cells say of a variable.
+
+    >>> kernel = Meaning(Categorical(["rbf", "1", None], when={"k": 1}))
+    >>> [kernel.of(cell) for cell in ("rbf", " rbf", "1", "2")]
+    ['rbf', 'rbf', '1', 2]
+    """
+
+    def __init__(self, variable: Variable) -> None:
+        """A category has choices that are written as a number or a switch would be, and mean themselves."""
+        self._choices: dict[str, list[Any]] = {}
+        if isinstance(variable, Categorical):
+            for choice in variable.choices:
+                plain = "" if choice is None else str(written(choice))
+                for text in {plain, choice} if isinstance(choice, str) else {plain}:
+                    self._choices.setdefault(text, []).append(choice)
+        # what is not active is left out
+        self._left_out = variable.when is not None and "" not in self._choices
+
+    def says(self, cell: str) -> bool:
+        """Whether it says anything: not if it is empty because the variable was not active."""
+        return bool(cell.strip()) or not self._left_out
+
+    def of(self, cell: str) -> Any:
+        """The value."""
+        text = cell if cell in self._choices else cell.strip()
+        choices = self._choices.get(text, [])
+        if len(choices) > 1:
+            raise ValueError(f"{text!r} may be {choices[0]!r} or {choices[1]!r}: rename one of these choices")
+        return choices[0] if choices else number_or_text(_plain(cell))
+
+
+def _given(
+    row: list[str],
+    width: int,
+    columns: Columns,
+    meaning: Mapping[str, Meaning],
+    defaults: dict[str, Any],
+    where: str,
+) -> Given:
     if len(row) != width:
         raise ValueError(f"{where}: {width} cells expected, got {len(row)}")
     cells = [_plain(cell) for cell in row]
-    params = {name: number_or_text(cells[i]) for name, i in columns.variables.items()} | defaults
     try:
+        said = [(name, row[i]) for name, i in columns.variables.items() if meaning[name].says(row[i])]
+        params = {name: meaning[name].of(cell) for name, cell in said} | defaults
         amounts = {name: _number(cells[i], name) for name, i in columns.constraints.items() if cells[i]}
         value = _number(cells[columns.value], "value")
     except ValueError as error:

@@ -204,7 +204,7 @@ class CommandWorker:
             raise ResultError("the command printed nothing")
         if len(lines) == 1 and out.tell() > _TAIL:
             raise ResultError("the last line is longer than 1 MiB")
-        return from_line(lines[-1].strip(), folder)
+        return from_line(lines[-1].strip().lstrip("\ufeff"), folder)  # some programs of Windows write it
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         """Ask the whole group to end, and end what has not after a while."""
@@ -246,7 +246,7 @@ def from_file(folder: Path, name: str) -> Outcome:
             raise ResultError(f"the result file {name!r} is no regular file")
         if path.stat().st_size > _LARGEST_FILE:
             raise ResultError(f"the result file {name!r} is larger than 10 MiB")
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or type(error).__name__
         raise ResultError(f"the result file {name!r} cannot be read: {why}") from None

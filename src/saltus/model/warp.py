@@ -16,6 +16,7 @@ from .._typing import FloatArray
 
 _EPS = float(np.finfo(np.float64).eps)
 _LARGEST = float(np.finfo(np.float64).max)
+_LEAST_UNIT = _LARGEST**-0.99  # what is nearer to the least value than this is equal to it
 
 
 class Seen(NamedTuple):
@@ -72,10 +73,9 @@ def gaps(y: FloatArray) -> Gaps:
     """Finite values; of what is equal up to rounding, nothing is made."""
     minimum = float(y.min())
     halves = y / 2 - minimum / 2
-    halves[halves <= 4 * _EPS * abs(minimum)] = 0.0
+    halves[halves <= max(4 * _EPS * abs(minimum), _LEAST_UNIT)] = 0.0
     positive = halves[halves > 0]
     unit = _median(halves) or (_median(positive) if positive.size else 1.0)
-    unit = max(unit, _LARGEST**-0.99)
     with np.errstate(over="ignore"):
         return Gaps(minimum, unit, np.minimum(halves / unit, _LARGEST / 1e6))
 

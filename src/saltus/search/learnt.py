@@ -19,6 +19,7 @@ from ..model.panel import bars, panel
 from ..model.process import Fitted
 from ..model.sensitivity import samples, sensitivity
 from ..model.threads import with_one_thread
+from ..model.warp import gaps
 from ..order import Failure
 from ..space import Space
 from ..space.encoding import Encoding
@@ -311,7 +312,7 @@ class Learnt:
     @with_one_thread
     def _panel(self) -> _Panel | None:
         numbers, values, violations = self._known
-        if len(values) < self._least or values.min() == values.max():
+        if len(values) < self._least or gaps(values).flat:
             return None
         best, _ = order.best(values, violations)
         if len(values) > self._looked_at:

@@ -425,7 +425,7 @@ class ModelRun(Phase):
     def _usual(self) -> float:
         """How much worse than the best point half of all points are that this run has known."""
         _, merits = self.domain.model.known()
-        return float(np.median(merits[self.before :])) - self.best.value
+        return 2 * float(np.median(merits[self.before :] / 2)) - self.best.value  # no sum is too large
 
     def where(self) -> tuple[FloatArray, FloatArray]:
         """The region; before there is one, the first Gaussian."""

@@ -23,6 +23,8 @@ HUBER = 1.345  # standard deviations: values that are farther off count less
 LARGEST_MATRIX = 200  # variables: of more, each has a spread of its own
 _MEDIAN = 0.6745  # of the distances from the mean of a normal distribution, in standard deviations
 _TINY = 1e-300
+_HUGE, _FINER = 1e300, 2.0**-20  # larger values are taken in another unit: sums of them are no numbers
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 class Estimate(NamedTuple):
@@ -74,6 +76,9 @@ def estimate(at: FloatArray, points: FloatArray, values: FloatArray, *, around: 
     """
     if len(values) == 1:
         return Estimate(float(values[0]), math.inf)
+    if np.abs(values).max() > _HUGE:
+        value, error = estimate(at, points, values * _FINER, around=around)
+        return Estimate(min(max(value / _FINER, -_LARGEST), _LARGEST), min(error / _FINER, _LARGEST))
     n = points.shape[1]
     count = NEAREST * (n + 2)
     t = points - at

@@ -220,9 +220,12 @@ class Saltus:
             evolution = ["evolution"]
         else:
             evolution = []
-        lost = self.incumbent is None or self.incumbent.violation == math.inf
-        here = [] if lost or "local runs" in without else ["local"]
-        if here and domain.n_continuous and "scan" not in without:
+        incumbent = self.incumbent
+        if incumbent is not None and incumbent.violation == math.inf:
+            incumbent = None
+        here = [] if incumbent is None or "local runs" in without else ["local"]
+        scans = incumbent is not None and domain.active(incumbent)[: domain.n_continuous].any()
+        if here and scans and "scan" not in without:
             here.append("scan")
         new = len(domain.memory) >= GROWN * self.measured
         if here and new and "lattice" not in without and possible(domain):

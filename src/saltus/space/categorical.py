@@ -97,17 +97,28 @@ class Categorical(Variable):
 
     def check_within(self, given: Any, what: str) -> float:
         """The place of a choice, or a ValueError that lists the choices; True is not 1."""
-        try:
-            place = self._place(given)
-        except TypeError:  # it has no hash
-            place = None
-        if place is None or isinstance(given, bool) != isinstance(self.choices[place], bool):
+        place = self._place(given)
+        if place is None:
             raise ValueError(f"{what} must be one of {self.listed()}, got {given!r:.200}")
         return float(place)
 
+    def holds(self, given: Any) -> bool:
+        """Whether this is one of the choices; True is not 1.
+
+        >>> Categorical([1, "2"]).holds(1), Categorical([1, "2"]).holds(True), Categorical([1, "2"]).holds(2)
+        (True, False, False)
+        """
+        return self._place(given) is not None
+
     def _place(self, given: Any) -> int | None:
         places: dict[Any, int] = self.__dict__["_places"]
-        return places.get(given)
+        try:
+            place = places.get(given)
+        except TypeError:  # it has no hash
+            return None
+        if place is None or isinstance(given, bool) != isinstance(self.choices[place], bool):
+            return None
+        return place
 
     def number(self, value: Any) -> float:
         """The place of a choice."""

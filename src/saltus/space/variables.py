@@ -492,6 +492,12 @@ class Bool(Variable):
         """The lattice of the values: from 0 in steps of 1, two of them."""
         return 0.0, 1.0, 2
 
+    def check_within(self, given: Any, what: str) -> float:
+        """False or True as a number, or a start between them."""
+        if not isinstance(given, Real | np.bool_):
+            raise ValueError(f"{what} must be true or false, got {given!r}")
+        return super().check_within(given, what)
+
     def python(self, column: FloatArray, plateaus: FloatArray) -> list[Any]:
         """What the objective gets for each number of a column: a plain bool."""
         return [bool(v) for v in column.tolist()]

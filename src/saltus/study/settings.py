@@ -141,7 +141,7 @@ def whole_rounds(population: int, strategy: str, workers: int) -> int:
 
 def _tables(path: Path) -> dict[str, Any]:
     try:
-        tables = tomllib.loads(path.read_bytes().decode("utf-8"))
+        tables = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except FileNotFoundError:
         raise SettingsError(f"there is no such file; `saltus init {path}` writes one to start from") from None
     except OSError as error:
