@@ -550,6 +550,26 @@ class TestManyProcesses:
         phase.pop("extras", None)  # nor what they are
         return state
 
+    @pytest.mark.parametrize("strategy", ["saltus", "saltus-es"])
+    def test_who_begins_a_batch_at_the_same_moment_gets_a_point_of_its_own(self, strategy: str) -> None:
+        storage = Late()
+        studies = self.together(storage, 3, strategy=strategy)
+        running: list[tuple[optuna.Trial, float]] = []
+
+        def begin(i: int) -> None:
+            if i + 1 < len(studies):  # the next one asks when this one has read, and not yet written
+                storage.before = lambda: begin(i + 1)
+            trial = studies[i].ask()
+            running.append((trial, cost(suggest(trial))))
+
+        for _ in range(15):
+            begin(0)
+            while running:
+                studies[0].tell(*running.pop())
+        asked = [tuple(point.values()) for point in points(studies[0])]
+        assert len(asked) == 45
+        assert len(set(asked)) >= 43  # one may be asked again when its batch is over
+
     def test_a_batch_is_seen_before_the_trials_that_it_is_made_of(self) -> None:
         """As in a database that shows an attribute of one trial before the end of another."""
         storage = InMemoryStorage()

@@ -188,7 +188,7 @@ class SaltusSampler(BaseSampler):
                 centre = view.replay.centre()
                 chosen = view.translation.middle() if centre is None else view.translation.outward(centre)
                 return {name: value for name, value in chosen.items() if name not in fixed}
-            wish = partial(_between, trials, number=trial.number)
+            wish = partial(_wish, trials, view.replay, number=trial.number)
             params, record = view.replay.ask(trial.number, wish)
             for name, text in record.attributes():
                 study._storage.set_trial_system_attr(trial._trial_id, name, text)
@@ -378,7 +378,14 @@ def _constraints(attributes: Mapping[str, Any]) -> dict[str, float]:
     return named | {k.removeprefix(prefix): float(v) for k, v in attributes.items() if k.startswith(prefix)}
 
 
-def _between(trials: list[FrozenTrial], first: int, number: int) -> int:
-    """How many trials there are from one number up to another."""
+def _wish(trials: list[FrozenTrial], replay: Replay, first: int, number: int) -> int:
+    """The slot of a trial in the batch that begins with the first one: how many trials there are between.
+
+    A trial that begins a batch itself counts the trials before that have no point yet: other processes
+    may be about to begin the same batch at this moment, and each is to have a point of its own.
+    """
+    if first == number:
+        before = (t for t in trials if t.number < number and t.state == TrialState.RUNNING)
+        return sum(not replay.knows(t.number) for t in before)
     place = partial(bisect_left, trials, key=attrgetter("number"))
     return place(number) - place(first)

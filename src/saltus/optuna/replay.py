@@ -181,7 +181,7 @@ class Replay:
     def ask(self, number: int, wish: Callable[[int], int]) -> tuple[dict[str, Any], TrialRecord]:
         """A candidate for a trial, in the space's values, and what the trial has to remember.
 
-        The wish is its slot in a batch: how many trials there are between.
+        The wish is its slot in a batch, whose first trial it is given.
         """
         self._follow()
         origin = None
