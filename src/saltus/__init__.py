@@ -58,8 +58,10 @@ _HOME = {  # the module that defines them: the names that it gives
     "space.variables": ("Bool", "Float", "Int", "Ordinal"),
     "study": ("Study", "StudyError", "Trial"),
 }
-_ROOMS = ("execution", "model", "optimizer", "order", "plot", "problems")
-_ROOMS += ("result", "search", "space", "strategy", "study")
+_ROOMS = (
+    *("execution", "model", "optimizer", "order", "plot", "problems", "result"),
+    *("search", "space", "strategy", "study"),
+)
 
 if not TYPE_CHECKING:  # a checker knows the names from above, and is to complain about others
 

@@ -99,6 +99,12 @@ def test_without_rich_there_is_one_line(study: Path, tmp_path: Path) -> None:
     assert "\r\x1b[K      study: bowl" in shown  # it is gone when the result is printed
 
 
+def test_sentences_are_broken_between_words_on_a_terminal(study: Path) -> None:
+    code, shown = on_a_terminal(["check", str(study)])
+    assert code == 0
+    assert "\r\n          " in shown
+
+
 def test_looking_on_ends_quietly(tmp_path: Path) -> None:
     study = made(tmp_path)
     study.optimize(bowl, budget=12)

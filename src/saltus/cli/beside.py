@@ -1,7 +1,7 @@
 """What others write to a terminal on which we draw: functions that print, in worker processes above all.
 
-Written straight there, it would stand in the middle of the drawing. So standard error is a pipe meanwhile, for
-this process and for all that it starts, and each line that comes out of it is shown above the drawing.
+Written straight there, it would stand in the middle of the drawing. So standard error is a pipe meanwhile,
+for this process and for all that it starts, and each line that comes out of it is shown above the drawing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Beside:
         self._all_shown = threading.Event()
 
     def begin(self, show: Callable[[str], None]) -> None:
-        """From now on lines are shown by this, from another thread; a stream without a file stays as it is."""
+        """From now on lines are shown by this, in another thread; a stream without a file stays as it is."""
         if os.name == "nt":  # processes there do not inherit it
             return
         try:
