@@ -105,6 +105,13 @@ def test_sentences_are_broken_between_words_on_a_terminal(study: Path) -> None:
     assert "\r\n          " in shown
 
 
+def test_what_follows_ask_is_said_on_a_terminal(study: Path) -> None:
+    study.write_text(STUDY.partition("[objective]")[0], encoding="utf-8")
+    code, shown = on_a_terminal(["ask", str(study), "-n", "2"])
+    assert code == 0
+    assert shown.endswith(f"then: saltus tell {study} 0 VALUE, or --failed REASON\r\n")
+
+
 def test_looking_on_ends_quietly(tmp_path: Path) -> None:
     study = made(tmp_path)
     study.optimize(bowl, budget=12)

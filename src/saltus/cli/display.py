@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -96,6 +97,7 @@ class OneLine(Display):
         """As for all."""
         super().__init__(record, budget, stream)
         self._beside = Beside(stream)
+        self._alone = threading.Lock()  # with the terminal
 
     def __enter__(self) -> OneLine:
         """Whatever else is written wipes it away."""
@@ -106,13 +108,15 @@ class OneLine(Display):
 
     def _above(self, line: str) -> None:
         """Show a line of another process."""
-        print(f"{_WIPE}{line}", file=self._stream, flush=True)
+        with self._alone:
+            print(f"{_WIPE}{line}", file=self._stream, flush=True)
 
     def _write(self, glance: Glance | None) -> None:
         line = "there is no record yet" if glance is None else in_one(glance, self._budget)
         columns = shutil.get_terminal_size().columns
         ((text, _),) = clipped([(line, "")], columns - 3)
-        print(f"{_WIPE}{text}", end="", file=self._stream, flush=True)
+        with self._alone:
+            print(f"{_WIPE}{text}", end="", file=self._stream, flush=True)
 
     def __exit__(self, *error: object) -> None:
         """Wipe it away."""
