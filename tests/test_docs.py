@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import saltus
 from saltus import Float, Space, Study
 from saltus.cli import parser
 from saltus.study.settings import StudyFile
@@ -74,6 +75,18 @@ def test_no_block_of_python_is_called_otherwise() -> None:
     for path in DOCUMENTS:
         found = set(re.findall(r"^ *```([^\n`]+)$", read(path), re.MULTILINE))
         assert found <= {"python", "sh", "toml", "text", "sql", "diff"}, path
+
+
+def test_the_reference_has_every_public_name_and_what_users_call() -> None:
+    text = read(ROOT / "docs" / "api.md")
+    pages = re.findall(r"^::: saltus\.(\w+)\n((?:    .*\n)*)", text + "\n", re.MULTILINE)
+    members = {name: re.findall(r"\w+", options.partition("members: [")[2]) for name, options in pages}
+    assert set(saltus.__all__) - {"STRATEGIES", "__version__"} <= set(members)
+    for owner, listed in members.items():
+        for member in listed:
+            assert hasattr(getattr(saltus, owner), member), f"{owner}.{member}"
+    assert {"ask", "tell", "state", "restore", "predict"} <= set(members["Optimizer"])
+    assert {"optimize", "best", "trials", "ask", "tell", "forget"} <= set(members["Study"])
 
 
 @pytest.mark.parametrize("first", ["README.md", "docs/index.md"])

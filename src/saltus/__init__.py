@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from ._version import __version__
 
 if TYPE_CHECKING:  # what a checker sees; `_HOME` says the same to Python, and a test compares them
+    from . import plot as plot
+    from . import problems as problems
     from ._minimize import minimize
     from .execution.driver import ObjectiveError
     from .execution.evaluation import NotCountedError, WorkerError
@@ -56,7 +58,10 @@ _HOME = {  # the module that defines them: the names that it gives
     "space.variables": ("Bool", "Float", "Int", "Ordinal"),
     "study": ("Study", "StudyError", "Trial"),
 }
-_ROOMS = ("execution", "model", "optimizer", "order", "result", "search", "space", "strategy", "study")
+_ROOMS = (
+    *("execution", "model", "optimizer", "order", "plot", "problems", "result"),
+    *("search", "space", "strategy", "study"),
+)
 
 if not TYPE_CHECKING:  # a checker knows the names from above, and is to complain about others
 

@@ -142,7 +142,8 @@ def wants_maximum(maximize: Any, direction: Any) -> bool:
     if not isinstance(maximize, bool | np.bool_):
         raise TypeError(f"maximize must be True or False, got {maximize!r}")
     if direction not in (None, "minimize", "maximize"):
-        raise ValueError(f"direction must be 'minimize' or 'maximize', got {direction!r}")
+        hint = did_you_mean(direction, ("minimize", "maximize"))
+        raise ValueError(f"direction must be 'minimize' or 'maximize', got {direction!r}{hint}")
     if maximize and direction == "minimize":
         raise ValueError("maximize=True and direction='minimize' contradict each other: leave one out")
     return bool(maximize) or direction == "maximize"

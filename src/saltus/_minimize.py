@@ -133,7 +133,9 @@ def minimize(
             them, evaluated together with `fun`. An equality may be missed by 1e-6. With `bounds`, linear
             inequalities are known: no point that breaks one is evaluated.
 
-    The same seed and `batch` give the same result, whatever evaluates it (unless `asynchronous`).
+    A `Result` comes back: `params` is the best point, `fun` its value, `success` and `message` say how it
+    ended, `sensitivity` which variables matter. The same seed and `batch` give the same one, whatever
+    evaluates it (unless `asynchronous`).
     """
     since = time.monotonic()
     if others:

@@ -99,6 +99,19 @@ def test_without_rich_there_is_one_line(study: Path, tmp_path: Path) -> None:
     assert "\r\x1b[K      study: bowl" in shown  # it is gone when the result is printed
 
 
+def test_sentences_are_broken_between_words_on_a_terminal(study: Path) -> None:
+    code, shown = on_a_terminal(["check", str(study)])
+    assert code == 0
+    assert "\r\n          " in shown
+
+
+def test_what_follows_ask_is_said_on_a_terminal(study: Path) -> None:
+    study.write_text(STUDY.partition("[objective]")[0], encoding="utf-8")
+    code, shown = on_a_terminal(["ask", str(study), "-n", "2"])
+    assert code == 0
+    assert shown.endswith(f"then: saltus tell {study} 0 VALUE, or --failed REASON\r\n")
+
+
 def test_looking_on_ends_quietly(tmp_path: Path) -> None:
     study = made(tmp_path)
     study.optimize(bowl, budget=12)
@@ -204,3 +217,22 @@ def test_quiet_and_verbose(study: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "phase" not in said
     assert main(["run", str(study), "-q", "--budget", "20"]) == 0
     assert capsys.readouterr().err == ""  # it says so no longer
+
+
+@pytest.mark.parametrize("rich", [True, False])
+def test_what_a_function_prints_stands_above_the_drawing(study: Path, tmp_path: Path, rich: bool) -> None:
+    lines = STUDY.partition("[objective]")[0].replace("budget = 40", "budget = 6") + "[objective]\n"
+    study.write_text(lines + 'python = "talking:cost"\n', encoding="utf-8")
+    cost = "def cost(p):\n    print('meshing ...\\rmesh is there')\n    return p['k']\n"
+    (study.parent / "talking.py").write_text(cost, encoding="utf-8")
+    environment = {}
+    if not rich:
+        (tmp_path / "rich").mkdir()
+        (tmp_path / "rich" / "__init__.py").write_text("raise ImportError")
+        environment["PYTHONPATH"] = str(tmp_path)
+    code, shown = on_a_terminal(["run", str(study)], environment=environment)
+    assert code == 0, shown
+    said = [before for before, _ in re.findall(r"([^\n]*?)(mesh is there)\r\n", shown)]
+    assert len(said) == 6
+    assert all(before.endswith(("\x1b[2K", "\x1b[K")) for before in said)  # where the drawing was wiped away
+    assert "meshing" not in shown  # written over by what printed it

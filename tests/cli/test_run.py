@@ -24,6 +24,7 @@ from .command_line import PYTHON, ROOT, STUDY, saltus, wait_for_running
 
 def test_going_on_with_more(study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["run", str(study), "--budget", "10"])
+    assert f"to go on: saltus run {study} --budget 20\n" in capsys.readouterr().err
     main(["run", str(study), "--budget", "40", "--workers", "1"])
     other = tmp_path / "other.db"
     main(["run", str(study), "--db", str(other)])
@@ -53,7 +54,7 @@ def test_a_study_in_which_everything_fails(study: Path, capfd: pytest.CaptureFix
         ("def cots(p): return 1", 2, "has no function 'cost'; did you mean 'cots'?"),
         ("import no_such_thing", 2, "importing 'model' raised ModuleNotFoundError"),
         ("def cost(p:", 2, "importing 'model' raised SyntaxError"),
-        (None, 2, "there is no module 'model' in"),
+        (None, 2, "expected is model.py there, with a function cost(p)"),
         ("def cost(p): raise ValueError('mesh')", 1, "3 x ValueError: mesh"),
         ("import os\ndef cost(p): os._exit(7)", 1, "3 x the worker process ended with exit code 7"),
         ("class Mesh(Exception): pass\ndef cost(p): raise Mesh('coarse')", 1, "3 x Mesh: coarse"),

@@ -169,6 +169,8 @@ def test_the_start_is_where_it_begins() -> None:
         ("tol", "target= is a value to stop at"),
         ("options", "budget=, target=, population="),
         ("maxiter", "budget= is the number of evaluations"),
+        ("n_trials", "budget= is the number of evaluations"),
+        ("n_jobs", "workers= is how many"),
         ("bugdet", "no argument 'bugdet'; did you mean 'budget'|did you mean"),
     ],
 )

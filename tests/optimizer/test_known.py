@@ -163,10 +163,12 @@ def test_known_points_are_not_proposed_again_among_the_first_ones() -> None:
     [
         ({"k": 11}, r"'k' must lie in \[-10.5, 10.5\], got 11"),
         ({"kk": 1}, "'kk' is no variable; did you mean 'k'"),
-        ({"k": "3"}, "got '3'"),
-        ({"k": 2.5}, "'k' must be one of its values, got 2.5"),
+        ({"k": "3"}, "got '3'; a whole number is expected"),
+        ({"k": 2.5}, "'k' must be one of its values, got 2.5; a whole number is expected"),
+        ({"k": math.inf}, "'k' must lie in .* got inf; a whole number is expected"),
         ({"grid": 2}, "'grid' must be one of its values, got 2"),
         ({"x": math.nan}, "'x' must lie in"),
+        ({"x": "0.5"}, "got '0.5'; a number is expected"),
         ([1, 2, 3, 4, 5], "a point is a dict of values by name"),
     ],
 )

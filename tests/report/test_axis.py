@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from saltus.report.axis import axis, fitting
+from saltus.report.axis import DECADES_OF_VALUES, axis, fitting
 
 
 @given(
@@ -25,6 +25,13 @@ def test_axes_hold_what_they_are_for(values: list[float], clip: bool) -> None:
         assert len(ticks) <= 3 * most
         assert len({t.label for t in ticks}) == len(ticks)
     assert all(0 <= y.share(v) <= 1 for v in values)
+
+
+def test_what_is_gained_late_is_seen_too() -> None:
+    values = [170.0, 60.0, 30.0, 15.0, 12.0, 11.0, 10.5, 10.2]
+    assert fitting(values).kind == "linear"
+    assert fitting(values, decades=DECADES_OF_VALUES).kind == "log"
+    assert fitting([*values, -1.0], decades=DECADES_OF_VALUES).kind == "linear"
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,9 @@ from .any_variable import anything
         (lambda: Ordinal([999.9999999999999, 1000.0]), "are they meant to be the same"),
         (lambda: Ordinal([0.0, 5e-324]), "differ by more than"),
         (lambda: Ordinal(anything(None)), "values must be a list of increasing numbers, got None"),
-        (lambda: Ordinal(["a"]), "must be a number"),
+        (lambda: Ordinal(["a"]), "must be a number, got 'a'; Categorical takes names"),
+        (lambda: Space({"x": anything((0, 1))}), r"a range is written Float\(low, high\)"),
+        (lambda: Space({"x": anything(["a", "b"])}), r"a choice is written Categorical\(\[...\]\)"),
         # points of these would be infinite or NaN
         (
             lambda: Float(-1.79e308, 1.79e308),

@@ -301,6 +301,8 @@ def test_more_wrong_arguments(tmp_path: Path) -> None:
     for wrong in (0, -1, "3", True):
         with pytest.raises(ValueError, match="ask takes a positive whole number"):
             study.ask(wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"Study.open\(path\) opens a study, Study.create"):
+        Study(str(study.path))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="name must be text"):
         Study.create(tmp_path / "five.db", SPACE, name=5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="noisy must be"):

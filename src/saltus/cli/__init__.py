@@ -9,6 +9,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
+from .._checks import did_you_mean
 from .._version import __version__
 from ..execution.addresses import KINDS
 from ..execution.evaluation import MachineError, WorkerError
@@ -20,7 +21,7 @@ from .lines import say
 _EPILOG = "\n".join(
     ["exit codes:"]
     + [f"  {code:<4} {meaning}" for code, meaning in MEANINGS.items()]
-    + ["", "A first study:  saltus init study.toml, edit it, saltus run study.toml"]
+    + ["", "A first study:  saltus init study.toml, saltus check study.toml, saltus run study.toml"]
 )
 
 
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser().print_help(sys.stderr)
         return USAGE
     try:
+        _check_command(given[0])
         options = parser().parse_args(given)
         code: int = options.command(options)
         if sys.stdout is not None:
@@ -50,6 +52,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(error, RECORD)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
+
+
+def _check_command(word: str) -> None:
+    """An error for a first word that is no command, with the nearest one."""
+    names = [*_commands(parser()).choices]
+    if word not in names and not word.startswith("-"):
+        hint = did_you_mean(word, names) or f"; there are {', '.join(names)}"
+        if word.endswith(".toml"):
+            hint = f"; did you mean `saltus run {word}`?"
+        raise SettingsError(f"there is no command {word!r}{hint}")
+
+
+def _commands(top: argparse.ArgumentParser) -> Any:
+    """The part of the parser that knows the commands."""
+    (commands,) = (a for a in top._actions if isinstance(a, argparse._SubParsersAction))
+    return commands
 
 
 def _say(what: object, code: int) -> int:
@@ -87,6 +105,16 @@ def parser() -> argparse.ArgumentParser:
     def add_json(sub: argparse.ArgumentParser) -> None:
         sub.add_argument("--json", action="store_true", help="print JSON, for scripts")
 
+    sub = add("init", init.init, "write a study file to start from")
+    file = Path("study.toml")
+    sub.add_argument("file", type=Path, nargs="?", default=file, metavar="FILE", help=f"default: {file}")
+    start = sub.add_mutually_exclusive_group()
+    ready = "start from an example: heat_sink, lens, pressure_vessel or scikit_learn"
+    start.add_argument("--example", metavar="NAME", help=ready)
+    start.add_argument("--template", action="store_true", help="a commented file, and no questions")
+
+    add_study("check", check.check, "check a study and evaluate one point, without a record")
+
     sub = add_study("run", run.run, "run a study, or continue it")
     sub.add_argument("--workers", type=int, metavar="K", help="evaluations at a time; -1: one for each core")
     sub.add_argument("--budget", type=int, metavar="B", help="evaluations in all, earlier ones included")
@@ -102,8 +130,6 @@ def parser() -> argparse.ArgumentParser:
     more = "say what the search does: new best values, restarts, failures; twice: phases, too"
     how_much.add_argument("-v", "--verbose", action="count", default=0, help=more)
     how_much.add_argument("-q", "--quiet", action="store_true", help="say nothing but what is wrong")
-
-    add_study("check", check.check, "check a study and evaluate one point, without a record")
 
     sub = add_study("show", show.show, "print the state of a study")
     form = sub.add_mutually_exclusive_group()
@@ -129,20 +155,6 @@ def parser() -> argparse.ArgumentParser:
     form.add_argument("--csv", action="store_true", help="as a table with a header")
     form.add_argument("--json", action="store_true", help="as a list of objects")
 
-    sub = add_study("ask", by_hand.ask, "hand out points to evaluate by hand")
-    sub.add_argument("-n", "--count", type=int, metavar="N", help="how many (default: a whole generation)")
-    add_json(sub)
-
-    sub = add_study("tell", by_hand.tell, "take the value of a point")
-    # argparse takes -1e-3 for an option
-    sub._negative_number_matcher = re.compile(r"-(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
-    sub.add_argument("trial", type=int, metavar="TRIAL", help="the number that `ask` gave")
-    sub.add_argument("value", type=float, metavar="VALUE", nargs="?", help="what was measured")
-    above = "constraints, as NAME=NUMBER or just numbers; those above 0 are violated"
-    sub.add_argument("--constraints", type=by_hand.constraint, nargs="+", metavar="C", help=above)
-    sub.add_argument("--failed", metavar="REASON", help="there is no value, and why")
-    add_json(sub)
-
     sub = add_study("enqueue", known.enqueue, "put points in line, to be evaluated next")
     point = "values as NAME=VALUE, which make one point; or a point each as a JSON object"
     sub.add_argument("point", nargs="+", metavar="POINT", help=point)
@@ -158,6 +170,20 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument("--default", action="append", metavar="NAME=VALUE", default=[], help=missing)
     add_json(sub)
 
+    sub = add_study("ask", by_hand.ask, "hand out points to evaluate by hand")
+    sub.add_argument("-n", "--count", type=int, metavar="N", help="how many (default: a whole generation)")
+    add_json(sub)
+
+    sub = add_study("tell", by_hand.tell, "take the value of a point")
+    # argparse takes -1e-3 for an option
+    sub._negative_number_matcher = re.compile(r"-(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
+    sub.add_argument("trial", type=int, metavar="TRIAL", help="the number that `ask` gave")
+    sub.add_argument("value", type=float, metavar="VALUE", nargs="?", help="what was measured")
+    above = "constraints, as NAME=NUMBER or just numbers; those above 0 are violated"
+    sub.add_argument("--constraints", type=by_hand.constraint, nargs="+", metavar="C", help=above)
+    sub.add_argument("--failed", metavar="REASON", help="there is no value, and why")
+    add_json(sub)
+
     sub = add_study("forget", by_hand.forget, "let trials count no more")
     sub.add_argument("trials", type=int, nargs="*", metavar="TRIAL", help="their numbers")
     sub.add_argument("--failures", action="store_true", help="all that failed")
@@ -166,14 +192,6 @@ def parser() -> argparse.ArgumentParser:
     sub = add("migrate", init.migrate, "take over the record of an older Saltus")
     sub.add_argument("old", type=Path, metavar="OLD", help="the record, which stays as it is")
     sub.add_argument("new", type=Path, metavar="NEW", help="the record to be made")
-
-    sub = add("init", init.init, "write a study file to start from")
-    file = Path("study.toml")
-    sub.add_argument("file", type=Path, nargs="?", default=file, metavar="FILE", help=f"default: {file}")
-    start = sub.add_mutually_exclusive_group()
-    ready = "start from an example: heat_sink, lens, pressure_vessel or scikit_learn"
-    start.add_argument("--example", metavar="NAME", help=ready)
-    start.add_argument("--template", action="store_true", help="a commented file, and no questions")
 
     sub = add("completion", _completion, "print a script for shell completion")
     sub.add_argument("shell", choices=("bash", "zsh", "tcsh"))
@@ -187,8 +205,7 @@ def _completion(options: argparse.Namespace) -> int:
     except ImportError:
         raise SettingsError("completion needs shtab: pip install 'saltus[cli]'") from None
     top = parser()
-    (commands,) = (a for a in top._actions if isinstance(a, argparse._SubParsersAction))
-    for action in (a for sub in commands.choices.values() for a in sub._actions):
+    for action in (a for sub in _commands(top).choices.values() for a in sub._actions):
         if action.type is Path:
             action.complete = shtab.FILE  # read by shtab
     print(shtab.complete(top, options.shell))

@@ -8,7 +8,7 @@ from ..study import SettingsError, Study
 from ..study.errors import blaming
 from ..study.settings import StudyFile
 from .codes import NOTHING
-from .lines import counted, printable, say
+from .lines import columns_of_output, counted, printable, say
 from .show import to_json, violation
 from .studies import opened, opened_or_created, record_of
 from .values import assignments
@@ -27,6 +27,8 @@ def ask(options: argparse.Namespace) -> int:
         for trial in trials:
             print(printable(f"trial {trial.id}: {assignments(trial.params)}"))
     if trials:
+        if not options.json and columns_of_output() is not None:  # a person, and not a script
+            say(f"then: saltus tell {options.study} {trials[0].id} VALUE, or --failed REASON")
         return 0
     waiting = study.summary().unfinished
     if waiting:

@@ -22,7 +22,7 @@ from ..study.lock import is_held
 from ..study.objective import evaluating
 from ..study.settings import StudyFile
 from .codes import DONE, RECORD, TROUBLE, USAGE
-from .lines import counted, printable
+from .lines import columns_of_output, counted, fitted, printable
 from .studies import budget_of, opened_or_created, record_of
 from .values import listed
 from .view import duration
@@ -47,7 +47,8 @@ def check(options: argparse.Namespace) -> int:
     """
     code, then = DONE, ("run it", "run")
     for finding in findings(options.study, options.db):
-        print(f"{finding.kind + ':':>9} {printable(finding.sentence, chr(10))}", flush=True)
+        line = f"{finding.kind + ':':>9} {printable(finding.sentence, chr(10))}"
+        print(fitted(line, columns_of_output(), 10), flush=True)
         code = code or finding.code
         if finding.kind == BY_HAND:
             then = "points", "ask"

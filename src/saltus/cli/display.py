@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from ..execution.progress import Progress
 from ..optimizer import Optimizer
 from ..study.errors import StudyError
 from ..study.glance import Glance, Watcher
+from .beside import Beside
 from .lines import wipe_before
 from .view import clipped, clock, in_one, lines
 
@@ -91,20 +93,35 @@ class Lines(Display):
 class OneLine(Display):
     """A line at the bottom of a terminal, written over again and again."""
 
+    def __init__(self, record: Path, budget: int | None, stream: TextIO) -> None:
+        """As for all."""
+        super().__init__(record, budget, stream)
+        self._beside = Beside(stream)
+        self._alone = threading.Lock()  # with the terminal
+
     def __enter__(self) -> OneLine:
         """Whatever else is written wipes it away."""
         wipe_before(_WIPE)
+        self._beside.begin(self._above)
+        self._stream = self._beside.terminal
         return self
+
+    def _above(self, line: str) -> None:
+        """Show a line of another process."""
+        with self._alone:
+            print(f"{_WIPE}{line}", file=self._stream, flush=True)
 
     def _write(self, glance: Glance | None) -> None:
         line = "there is no record yet" if glance is None else in_one(glance, self._budget)
         columns = shutil.get_terminal_size().columns
         ((text, _),) = clipped([(line, "")], columns - 3)
-        print(f"{_WIPE}{text}", end="", file=self._stream, flush=True)
+        with self._alone:
+            print(f"{_WIPE}{text}", end="", file=self._stream, flush=True)
 
     def __exit__(self, *error: object) -> None:
         """Wipe it away."""
         wipe_before("")
+        self._beside.end()
         with suppress(OSError, ValueError):
             print(_WIPE, end="", file=self._stream, flush=True)
 
@@ -119,6 +136,7 @@ class Block(Display):
         from rich.live import Live
 
         self._console = Console(file=stream, highlight=False)
+        self._beside = None if stays else Beside(stream)
         self._live = Live(
             console=self._console,
             get_renderable=self._drawn,
@@ -129,8 +147,17 @@ class Block(Display):
 
     def __enter__(self) -> Block:
         """From now on it draws itself, in a thread of its own."""
+        if self._beside is not None:
+            self._beside.begin(self._above)
+            self._console.file = self._beside.terminal
         self._live.start()
         return self
+
+    def _above(self, line: str) -> None:
+        """Show a line of another process; of what would move the cursor, colours are left."""
+        from rich.text import Text
+
+        self._console.print(Text.from_ansi(line), soft_wrap=True)
 
     def show(self) -> None:
         """It is drawn anew anyway."""
@@ -149,6 +176,8 @@ class Block(Display):
 
     def __exit__(self, *error: object) -> None:
         """Draw no more."""
+        if self._beside is not None:
+            self._beside.end()
         with suppress(OSError, ValueError):
             self._live.stop()
 

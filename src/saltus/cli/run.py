@@ -74,9 +74,13 @@ def _run(options: argparse.Namespace, stack: ExitStack) -> int:
     print(as_json(*known) if options.json else on_terminal(as_text(*known)))
     if not (options.json or options.quiet):
         other = [] if options.db is None else ["--db", str(options.db)]
-        command = shlex.join(["saltus", "report", str(options.study), *other])
         best = "none" if result.params is None else f"{result.fun:.10g}"
-        say(f"{result.message}\n    best: {best}\n    pictures: {command}")
+        say(f"{result.message}\n    best: {best}")
+        if result.stop in (Stop.INTERRUPTED, Stop.SECONDS, Stop.BUDGET):
+            more = ["--budget", str(2 * budget)] if result.stop is Stop.BUDGET else []
+            place = [] if options.on is None else ["--on", options.on]
+            say(f"    to go on: {shlex.join(['saltus', 'run', str(options.study), *other, *place, *more])}")
+        say(f"    pictures: {shlex.join(['saltus', 'report', str(options.study), *other])}")
     if result.stop is Stop.INTERRUPTED:
         return INTERRUPTED
     trouble = result.stop is Stop.FAILING or result.params is None

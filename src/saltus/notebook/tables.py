@@ -22,7 +22,11 @@ from ..study.trial import Trial
 _MOST_ROWS = 60  # of variables or constraints
 _IMPROVEMENTS = 8  # rows of a history
 _LONGEST = 120  # characters of a name or a value
-_LEFT, _RIGHT = "text-align: left;", "text-align: right; font-variant-numeric: tabular-nums;"
+_ROOM = "padding: .2em .8em;"  # a page that is no notebook's would have no room between columns
+_LEFT, _RIGHT = (
+    f"text-align: left; {_ROOM}",
+    f"text-align: right; font-variant-numeric: tabular-nums; {_ROOM}",
+)
 
 
 def of_space(space: Space) -> str:

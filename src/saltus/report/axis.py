@@ -13,6 +13,7 @@ _MAX = sys.float_info.max
 _LEAST_SPAN = 1e-6  # of the numbers' size: beyond, labels could not tell them apart
 _TINIEST = 1e-290
 _DECADES_FOR_LOG = 2.0
+DECADES_OF_VALUES = 1.0  # on a straight axis, what the search gains late would be lost in its lowest tenth
 _DECADES_FOR_SYMLOG = 3.0
 _OUTLIER = 4.0  # times the range of nine tenths of all values
 
@@ -78,10 +79,17 @@ def axis(low: float, high: float, kind: Kind = "linear", threshold: float = 1.0,
     return Axis(start - more, end + more, kind, threshold)
 
 
-def fitting(values: Sequence[float], always: float | None = None, *, clip: bool = True) -> Axis:
+def fitting(
+    values: Sequence[float],
+    always: float | None = None,
+    *,
+    clip: bool = True,
+    decades: float = _DECADES_FOR_LOG,
+) -> Axis:
     """An axis for many finite values: its kind by how far they spread, its ends without far outliers.
 
-    `always` is a value that must be on it; with `clip` False, all are.
+    `always` is a value that must be on it; with `clip` False, all are. Positive ones that spread over more
+    than so many decades have a logarithmic one.
     """
     ordered = sorted(values)
     tail = len(ordered) // 20 if clip else 0
@@ -92,7 +100,7 @@ def fitting(values: Sequence[float], always: float | None = None, *, clip: bool 
     threshold = 1.0
     sizes = sorted(abs(v) for v in ordered if v)
     if ordered[0] > 0 and low > 0:
-        if math.log10(high) - math.log10(low) > _DECADES_FOR_LOG:
+        if math.log10(high) - math.log10(low) > decades:
             kind = "log"
     elif sizes:
         small, large = sizes[len(sizes) // 20], sizes[-1 - len(sizes) // 20]

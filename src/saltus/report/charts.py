@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..study.summary import Summary
 from ..study.trial import Snapshot
-from .axis import Axis, Kind, Tick, axis, fitting
+from .axis import DECADES_OF_VALUES, Axis, Kind, Tick, axis, fitting
 from .details import Shown, thinned
 from .digest import Digest, Place
 from .plot import NARROW, SMALL, Mark, Plot, Point, Size
@@ -31,7 +31,7 @@ def _plot(digest: Digest, size: Size, y: Axis, y_ticks: Sequence[Tick], right: f
 def value_axis(digest: Digest) -> Axis:
     """The axis of values: without far outliers, and with the best feasible one in any case."""
     last = digest.improvements[-1][1].value if digest.improvements else None
-    return fitting(digest.values or [0.0], last)
+    return fitting(digest.values or [0.0], last, decades=DECADES_OF_VALUES)
 
 
 def convergence(digest: Digest, shown: Shown, y: Axis, size: Size) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .._version import __version__
 from ..study.summary import Summary, sign_of
 from ..study.trial import Trial
-from .axis import Axis, axis, fitting
+from .axis import DECADES_OF_VALUES, Axis, axis, fitting
 from .charts import scale_name
 from .details import details_of_several, thinned
 from .digest import Digest, Place
@@ -38,7 +38,7 @@ def compare(studies: Sequence[Study], *, now: float | None = None) -> str:
     values = [t.value for _, digest in studies for _, t in digest.improvements if t.value is not None]
     better = "Higher" if studies[0][0].direction == "maximize" else "Lower"
     if values:
-        y = fitting(values, clip=False)
+        y = fitting(values, clip=False, decades=DECADES_OF_VALUES)
         caption = (
             f"{better} is better. Only what violates no constraint counts. Each dot is a new best value."
         )

@@ -217,7 +217,8 @@ class Encoding:
         )
         if off.any():
             i = self._discrete[int(off.argmax())]
-            raise ValueError(f"{self.space.label(i)} must be one of its values, got {values[i]!r}")
+            hint = self.space.variables[i].hint(values[i])
+            raise ValueError(f"{self.space.label(i)} must be one of its values, got {values[i]!r}{hint}")
 
     def completed(self, given: Any) -> FloatArray:
         """One point in the user's order and units, where what is not given is as in the first mean.

@@ -59,9 +59,11 @@ class Space:
             if self.names is not None and not isinstance(label, str):
                 raise TypeError(f"Space: names must be strings, got {label!r}")
             if not isinstance(variable, Variable):
+                listed = isinstance(variable, list | set)
+                written = "a choice is written Categorical([...]), or Ordinal([...]) of increasing numbers"
                 raise TypeError(
                     f"Space: {label!r} must be Float, Int, Ordinal, Bool or Categorical, got {variable!r}; "
-                    "a range is written Float(low, high) or Int(low, high)"
+                    + (written if listed else "a range is written Float(low, high) or Int(low, high)")
                 )
             if self.names is None and not variable.ordered:
                 raise TypeError(

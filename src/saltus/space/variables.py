@@ -27,6 +27,7 @@ DEFAULT_SHARE = 0.15
 _LARGEST_INT = 2**50  # up to here internal coordinates tell neighbouring integers apart
 _LARGEST_TABLE = 2_000_000
 _ROUNDED = Decimal("1e-9")  # of a step, by which an upper bound may miss the last value
+_LISTED = 12  # values of an Ordinal in a message
 # nearer values could not be told apart in internal coordinates
 _CLOSEST_VALUES = 1e-12
 # sizes and widths, so that their squares, their quotients and what a search makes of them are numbers, too
@@ -195,8 +196,12 @@ class Variable(ABC):
         low, high = self.range()
         value = float(given) if isinstance(given, Real | np.bool_) else math.nan
         if not (low <= value <= high and math.isfinite(value)):
-            raise ValueError(f"{what} must lie in [{low:g}, {high:g}], got {given!r}")
+            raise ValueError(f"{what} must lie in [{low:g}, {high:g}], got {given!r}{self.hint(given)}")
         return value
+
+    def hint(self, given: Any) -> str:
+        """What is expected instead of a value that this variable does not have; nothing if that is clear."""
+        return "" if isinstance(given, Real) else "; a number is expected"
 
     def check_scale(self, scale: Any, who: str) -> float:
         """A positive standard deviation, as a float."""
@@ -370,6 +375,11 @@ class Int(Variable):
         """Equal bounds fix a variable."""
         return self.low == self.high
 
+    def hint(self, given: Any) -> str:
+        """As for all; a number between two values is none."""
+        whole = isinstance(given, Real) and float(given).is_integer()
+        return "" if whole else "; a whole number is expected"
+
     def range(self) -> tuple[float, float]:
         """The outer ends of the outermost plateaus."""
         if self.log:
@@ -420,6 +430,10 @@ class Ordinal(Variable):
         if not isinstance(values, Iterable):
             raise TypeError(f"Ordinal: values must be a list of increasing numbers, got {values!r}")
         given = tuple(values)
+        if names := [v for v in given if isinstance(v, str)]:
+            raise ValueError(
+                f"Ordinal: each value must be a number, got {names[0]!r}; Categorical takes names"
+            )
         numbers = [_number("Ordinal", "each value", v) for v in given]
         if not given or not all(map(math.isfinite, numbers)):
             raise ValueError(f"Ordinal: expected at least one finite number, got {list(given)!r}")
@@ -443,6 +457,10 @@ class Ordinal(Variable):
     def fixed(self) -> bool:
         """Whether there is a single value, which then costs no dimension."""
         return len(self.values) == 1
+
+    def hint(self, given: Any) -> str:
+        """The values, unless they are many."""
+        return f"; they are {', '.join(map(str, self.values))}" if len(self.values) <= _LISTED else ""
 
     def range(self) -> tuple[float, float]:
         """The outer ends of the outermost plateaus, as wide as their inner halves."""
@@ -483,6 +501,10 @@ class Bool(Variable):
     def __post_init__(self) -> None:
         """A start becomes a float; what is wrong is an error that says so."""
         self._check_start()
+
+    def hint(self, given: Any) -> str:
+        """Both values."""
+        return "; true or false is expected"
 
     def range(self) -> tuple[float, float]:
         """The outer ends of both plateaus."""

@@ -123,7 +123,11 @@ def load_function(name: str, folder: str) -> Objective:
     with suppress(ImportError, ValueError):
         found = importlib.util.find_spec(module_name)
     if found is None:
-        raise SettingsError(f"[objective] python: there is no module {module_name!r} in {folder}")
+        file = module_name.replace(".", "/") + ".py"
+        raise SettingsError(
+            f"[objective] python: there is no module {module_name!r} in {folder}; expected is {file} there, "
+            f"with a function {function_name}(p) that gets a dict of values and returns a number"
+        )
     try:
         module = importlib.import_module(module_name)
     except Exception as error:

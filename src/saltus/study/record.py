@@ -26,6 +26,10 @@ class Record:
 
     def __init__(self, path: Path) -> None:
         """Use `Study.create` or `Study.open`."""
+        if not isinstance(path, Path):
+            raise TypeError(
+                f"Study.open(path) opens a study, Study.create(path, space) begins one, got {path!r}"
+            )
         with closing(Database(path, write=False)) as database:
             self.head = database.head
         self.path = path.absolute()  # the objective may go to another folder

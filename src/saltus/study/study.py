@@ -63,6 +63,11 @@ class Study(Looking, Changing, ByHand):
     >>> result = study.optimize(lambda p: (p["x"] - 1) ** 2 + (p["k"] - 7) ** 2, budget=200)
     >>> Study.open(path).best.params["k"]
     7
+
+    `create`, `open` or `open_or_create` give one. `optimize` goes on with it; `ask` and `tell` do so by hand.
+    `best`, `recommended`, `trials`, `sensitivity`, `predict`, `report` and `watch` look at it, also while it
+    runs elsewhere. `enqueue` puts points in line, `add` takes over what was evaluated elsewhere, `forget` and
+    `reevaluate` are for an objective that was wrong or has changed.
     """
 
     def __repr__(self) -> str:
