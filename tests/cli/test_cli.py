@@ -31,6 +31,19 @@ def test_from_nothing_to_a_report(study: Path, capsys: pytest.CaptureFixture[str
     assert sorted(p.suffix for p in study.parent.iterdir()) == [".db", ".html", ".toml"]
 
 
+def test_a_study_that_is_not_named_is_study_toml(
+    study: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(study.parent)
+    assert study.name == "study.toml"
+    for words in (["run", "--budget", "9", "-q"], ["show"], ["export", "--csv"], ["report"]):
+        assert main(words) == 0, words
+    assert "study.html" in capsys.readouterr().out
+    study.rename("other.toml")
+    assert main(["run"]) == 2
+    assert "`saltus init study.toml` writes one" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

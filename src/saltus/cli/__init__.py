@@ -18,6 +18,8 @@ from . import by_hand, check, export, init, known, report, run, show, watch
 from .codes import DONE, INTERRUPTED, MEANINGS, RECORD, TROUBLE, USAGE
 from .lines import say
 
+_USUAL = Path("study.toml")  # a study file that is not named
+_STUDY_ALONE = ("check", "run", "show", "watch", "export", "ask")  # commands that take nothing else besides
 _EPILOG = "\n".join(
     ["exit codes:"]
     + [f"  {code:<4} {meaning}" for code, meaning in MEANINGS.items()]
@@ -96,8 +98,12 @@ def parser() -> argparse.ArgumentParser:
     ) -> argparse.ArgumentParser:
         sub = add(name, command, summary)
         what = "the study file" if name in ("run", "check") else "the study file, or its record"
-        count = None if several is None else "+"
-        sub.add_argument("study", type=Path, nargs=count, metavar="STUDY", help=what + (several or ""))
+        how: dict[str, Any] = {"metavar": "STUDY", "help": what}
+        if several is not None:
+            how |= {"nargs": "*", "default": [_USUAL], "help": f"{what}{several} (default: {_USUAL})"}
+        elif name in _STUDY_ALONE:
+            how |= {"nargs": "?", "default": _USUAL, "help": f"{what} (default: {_USUAL})"}
+        sub.add_argument("study", type=Path, **how)
         record = "the record (default: STUDY with the ending .db)"
         sub.add_argument("--db", type=Path, metavar="FILE", help=record)
         return sub
@@ -106,8 +112,7 @@ def parser() -> argparse.ArgumentParser:
         sub.add_argument("--json", action="store_true", help="print JSON, for scripts")
 
     sub = add("init", init.init, "write a study file to start from")
-    file = Path("study.toml")
-    sub.add_argument("file", type=Path, nargs="?", default=file, metavar="FILE", help=f"default: {file}")
+    sub.add_argument("file", type=Path, nargs="?", default=_USUAL, metavar="FILE", help=f"default: {_USUAL}")
     start = sub.add_mutually_exclusive_group()
     ready = "start from an example: heat_sink, lens, pressure_vessel or scikit_learn"
     start.add_argument("--example", metavar="NAME", help=ready)
