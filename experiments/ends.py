@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.harness import cells_of, markdown, options, publish
 from saltus import Float, Int, Space, minimize
-from saltus.space.variables import Variable
+from saltus.space.variable import Variable
 from saltus.strategy import Integers
 
 OFFSETS = (0, 1, 10)

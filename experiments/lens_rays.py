@@ -15,7 +15,8 @@ import numpy as np
 
 from saltus import Space
 from saltus._typing import FloatArray
-from saltus.space.variables import Float, Variable
+from saltus.space.variable import Variable
+from saltus.space.variables import Float
 from saltus.study.settings import StudyFile
 
 STUDY = Path(__file__).resolve().parent.parent / "examples" / "lens" / "study.toml"

@@ -17,7 +17,7 @@ from experiments.harness import Trial, cells_of, markdown, options, publish, sum
 from saltus import Float, Int, Optimizer, Space
 from saltus._typing import FloatArray
 from saltus.problems import ellipsoid_int, n_int_tablet, reversed_ellipsoid_int
-from saltus.space import variables
+from saltus.space import variable
 
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
 FUNCTIONS = ("NIntTablet", "ReversedEllipsoidInt", "EllipsoidInt", "Rastrigin")
@@ -30,7 +30,7 @@ def rastrigin(x: FloatArray) -> FloatArray:
 
 def trial(share: float, function: str, N: int, seed: int) -> tuple[Trial, float]:
     """One run, and the best value it reached."""
-    variables.DEFAULT_SHARE = share
+    variable.DEFAULT_SHARE = share
     rng = np.random.default_rng([seed, N])
     optimum = np.concatenate((rng.uniform(-8, 8, N // 2), rng.integers(-8, 9, N // 2)))
     makers = {p(N).name: p(N).fun for p in (n_int_tablet, reversed_ellipsoid_int, ellipsoid_int)}

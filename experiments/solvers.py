@@ -22,7 +22,7 @@ from scipy.optimize import Bounds, differential_evolution
 from saltus import Optimizer, Outcome, Space
 from saltus._typing import FloatArray
 from saltus.order import Failure
-from saltus.space.variables import Variable
+from saltus.space.variable import Variable
 
 FIRST_STEP = 0.2  # of each range
 TAKES_NOISE = "noisy" in signature(Optimizer).parameters

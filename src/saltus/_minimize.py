@@ -27,7 +27,8 @@ from .result import History, Result
 from .search.settings import DEFAULT_STRATEGY
 from .search.stopping import Stop
 from .space import Space
-from .space.variables import Float, Int, Variable
+from .space.variable import Variable
+from .space.variables import Float, Int
 from .strategy import default_population
 
 __all__ = ["ObjectiveError", "minimize", "space_from_bounds"]

@@ -21,7 +21,7 @@ from ._typing import FloatArray, Params
 from .result import Result
 from .search.settings import DEFAULT_STRATEGY
 from .space import Float, Int, Space
-from .space.variables import Variable
+from .space.variable import Variable
 
 __all__ = ["SaltusDriver"]
 

@@ -21,7 +21,7 @@ from experiments.runs import beyond_limits, paper_trial
 from saltus import Optimizer, Stop
 from saltus.problems import PAPER
 from saltus.space import fold as fold
-from saltus.space import variables
+from saltus.space import variable
 from saltus.strategy import STRATEGIES, Integers
 from saltus.strategy.margin import Margin
 
@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_one_trial_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variables, "DEFAULT_SHARE", variables.DEFAULT_SHARE)  # restored afterwards
+    monkeypatch.setattr(variable, "DEFAULT_SHARE", variable.DEFAULT_SHARE)  # restored afterwards
     monkeypatch.setattr(Integers, "overshoot", Integers.overshoot)
     monkeypatch.setattr(Margin, "equals_share", Margin.equals_share)
     monkeypatch.setattr(fold, "SHARE_OF_RANGE", fold.SHARE_OF_RANGE)

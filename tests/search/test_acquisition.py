@@ -21,7 +21,7 @@ from saltus.search.acquisition import (
 )
 from saltus.space.encoding import Encoding
 from saltus.space.unit import UnitCube
-from saltus.space.variables import Variable
+from saltus.space.variable import Variable
 from tests.space.any_variable import variables
 
 MIXED = UnitCube(Encoding(Space([Float(-5, 5), Float(-5, 5), Int(0, 7), Int(0, 20), Bool()])))

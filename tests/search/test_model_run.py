@@ -17,7 +17,7 @@ from saltus.search.acquisition import LARGEST_SIDE
 from saltus.search.model_run import FEW, FIRST_SIDE, KAPPAS, LEAST, WINDOW, ModelRun
 from saltus.search.proposal import Evaluated, Results
 from saltus.space.encoding import Encoding
-from saltus.space.variables import Variable
+from saltus.space.variable import Variable
 from tests.search.playing import modelled
 
 MIXED = Space([Float(-5, 5), Int(0, 20), Int(0, 3), Bool()])

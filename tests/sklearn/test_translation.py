@@ -9,7 +9,7 @@ from scipy import stats
 
 from saltus import Bool, Categorical, Float, Int, Ordinal, at_least
 from saltus.sklearn.translation import DICT, TAIL, Column, Translation
-from saltus.space.variables import Variable
+from saltus.space.variable import Variable
 
 
 def column(given: Any) -> Column:

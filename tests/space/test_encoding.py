@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from saltus import Bool, Float, Int, Ordinal, Space
 from saltus.space.encoding import Encoding
-from saltus.space.variables import Variable
+from saltus.space.variable import Variable
 
 from .any_variable import variables
 

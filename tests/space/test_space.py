@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from saltus import Float, Space
-from saltus.space.variables import Variable
+from saltus.space.variable import Variable
 
 from .any_variable import anything, variables
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from saltus import Bool, Float, Int, Ordinal, Space
 from saltus.space.encoding import Encoding
 from saltus.space.unit import FARTHEST, UnitCube
-from saltus.space.variables import Variable
+from saltus.space.variable import Variable
 
 from .any_variable import variables
 

@@ -12,7 +12,7 @@ from .._checks import did_you_mean
 from ..execution.evaluation import Run
 from ..space import Space
 from ..space.categorical import Categorical
-from ..space.variables import Variable
+from ..space.variable import Variable
 from ..study.known import run
 from .export import AFTER, BEFORE, written
 

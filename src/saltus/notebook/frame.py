@@ -12,7 +12,8 @@ from ..order import Failure
 from ..result import Result
 from ..search.learnt import Learnt
 from ..space import Categorical, Space
-from ..space.variables import Bool, Int, Ordinal, Variable
+from ..space.variable import Variable
+from ..space.variables import Bool, Int, Ordinal
 from ..study.columns import constraint_names, told_apart
 from ..study.looking import Looking
 from ..study.trial import Status, Trial

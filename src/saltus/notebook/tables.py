@@ -14,7 +14,7 @@ from ..report.words import NOTHING, clipped, count, domain, number, number_or_te
 from ..result import History, Result
 from ..space import Space
 from ..space.conditions import Wanted, Within
-from ..space.variables import Variable
+from ..space.variable import Variable
 from ..study.journal import as_plain
 from ..study.looking import Looking
 from ..study.trial import Trial

@@ -10,7 +10,8 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 
 from .._checks import did_you_mean
 from ..space import Categorical, Space
-from ..space.variables import Bool, Float, Int, Ordinal, Variable
+from ..space.variable import Variable
+from ..space.variables import Bool, Float, Int, Ordinal
 from ..space.where import Rule
 from .branches import Branches
 from .translation import Translation, names_in, spoken

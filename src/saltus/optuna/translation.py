@@ -15,7 +15,8 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from ..space import Categorical, Space
 from ..space.conditions import Wanted, Within
 from ..space.encoding import Encoding
-from ..space.variables import Bool, Float, Int, Ordinal, Variable
+from ..space.variable import Variable
+from ..space.variables import Bool, Float, Int, Ordinal
 from ..space.where import Rule
 from .branches import Branches, Conditions, holds
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..space import Space
 from ..space.activity import count_values
-from ..space.variables import Variable
+from ..space.variable import Variable
 from ..study.trial import Trial
 from .words import coordinate
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..search.learnt import Share
 from ..search.slices import Effect, Pair
 from ..space import Space
-from ..space.variables import Variable
+from ..space.variable import Variable
 from ..study.trial import Trial
 from .axis import Axis, Tick, axis, fitting, straight
 from .details import Shown, thinned

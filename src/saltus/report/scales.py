@@ -5,7 +5,8 @@ import math
 
 from ..space.activity import count_values
 from ..space.categorical import Categorical
-from ..space.variables import Bool, Variable
+from ..space.variable import Variable
+from ..space.variables import Bool
 from .axis import Axis, Kind, Tick, axis
 from .words import clipped, number_or_text
 

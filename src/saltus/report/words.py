@@ -9,7 +9,8 @@ from typing import Any
 
 from ..space import Space
 from ..space.categorical import Categorical
-from ..space.variables import Bool, Float, Int, Ordinal, Variable
+from ..space.variable import Variable
+from ..space.variables import Bool, Float, Int, Ordinal
 from ..study.trial import Trial
 
 NOTHING = "–"

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from ..space.activity import count_values
-from ..space.variables import Variable
+from ..space.variable import Variable
 
 MOST_VALUES = 25  # of a discrete variable, that are all looked at
 ALONG, OVER = 49, 33  # points along one variable, and along each of two

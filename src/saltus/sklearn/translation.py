@@ -12,7 +12,8 @@ from scipy import stats
 from .._typing import Params
 from ..space import Categorical, Space
 from ..space.categorical import PLAIN
-from ..space.variables import Float, Int, Ordinal, Variable
+from ..space.variable import Variable
+from ..space.variables import Float, Int, Ordinal
 
 # what is cut off on either side of a distribution without an end, or with another density than a flat one
 TAIL = 0.001

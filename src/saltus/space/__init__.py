@@ -6,7 +6,8 @@ from .encoding import Encoding
 from .lattice import Lattice
 from .space import Space
 from .unit import UnitCube
-from .variables import Bool, Float, Int, Ordinal, Variable
+from .variable import Variable
+from .variables import Bool, Float, Int, Ordinal
 
 __all__ = ["Bool", "Categorical", "Encoding", "Float", "Int", "Lattice", "Ordinal", "Space"]
 __all__ += ["UnitCube", "Variable", "at_least", "at_most"]

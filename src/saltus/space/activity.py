@@ -17,7 +17,7 @@ import numpy as np
 from .._checks import did_you_mean
 from .._typing import FloatArray, Mask
 from .conditions import Wanted, Within
-from .variables import Variable
+from .variable import Variable
 
 SAME = 1e-9  # relative to a value: nearer numbers are that value
 MOST_COUNTED = 100_000  # combinations of values that others depend on; of more, not all are looked at

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._typing import FloatArray
 from . import conditions
-from .variables import Axis, Variable
+from .variable import Axis, Variable
 
 LISTED = 8  # choices in a message
 PLAIN = (str, int, float, bool, type(None))

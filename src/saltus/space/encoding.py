@@ -22,7 +22,7 @@ from .activity import Activity
 from .fold import Fold
 from .lattice import Lattice
 from .space import Space
-from .variables import DEFAULT_SHARE, Variable
+from .variable import DEFAULT_SHARE, Variable
 
 ROUNDING = 1e-6  # standard deviations by which coordinates may differ from one machine to another
 LARGEST_LOG = math.log(np.finfo(np.float64).max)

@@ -11,7 +11,8 @@ from typing import Any
 from . import conditions
 from .activity import Activity, count_values
 from .categorical import Categorical
-from .variables import Bool, Float, Int, Ordinal, Variable
+from .variable import Variable
+from .variables import Bool, Float, Int, Ordinal
 from .where import Rule, Where, is_function
 
 _KINDS: dict[str, type[Variable]] = {kind.__name__: kind for kind in (Float, Int, Ordinal, Bool, Categorical)}

@@ -13,7 +13,7 @@ import numpy as np
 from .._typing import FloatArray
 from .encoding import LARGEST_LOG, Encoding
 from .lattice import Lattice
-from .variables import Variable
+from .variable import Variable
 
 FARTHEST = 1e9  # usual ranges: whoever gets there goes on without end
 

@@ -17,7 +17,7 @@ from .._checks import did_you_mean
 from .._typing import FloatArray
 
 if TYPE_CHECKING:
-    from .variables import Variable
+    from .variable import Variable
 
 Rule = str | Callable[[Any], bool]  # as users give them
 

@@ -15,7 +15,8 @@ from ..execution.cluster import RECONNECT
 from ..execution.command import OWN_NAMES, Command
 from ..search.settings import DEFAULT_STRATEGY, STRATEGIES, mirrored
 from ..space import Categorical, Encoding, Space
-from ..space.variables import Bool, Float, Int, Ordinal, Variable
+from ..space.variable import Variable
+from ..space.variables import Bool, Float, Int, Ordinal
 from ..strategy import default_population
 from .errors import SettingsError, blaming
 
