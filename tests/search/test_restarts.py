@@ -284,7 +284,7 @@ def test_of_global_runs_larger_ones_double() -> None:
     assert (saltus.population, saltus.restarts, saltus.phases) == (8, 4, 5)
 
 
-def test_small_global_runs_of_continuous_variables_have_any_size_and_any_first_step() -> None:
+def test_small_global_runs_of_continuous_variables_have_any_size_up_to_half_of_large_ones() -> None:
     encoding = Encoding(Space([Float(-5, 5)] * 3))
     saltus = Saltus(Domain.of(encoding, Settings.checked(3, "saltus")), encoding.m)
     usual = saltus.population
@@ -292,18 +292,15 @@ def test_small_global_runs_of_continuous_variables_have_any_size_and_any_first_s
     assert ended(saltus, point_of_floats(1.0), seed=0, **SMALL) == "small"
     assert saltus.population == usual  # nothing is larger yet
     saltus.large = 16 * usual
-    sizes, steps = [], []
+    sizes = []
     for seed in range(200):
         assert ended(saltus, point_of_floats(1.0), seed, **SMALL) == "small"
         sizes.append(saltus.population)
-        steps.append(float(saltus.phase.where()[1][0]))
+        assert saltus.phase.where()[1] == pytest.approx(1.0)
     assert all(size % 2 == 0 for size in sizes)
     assert min(sizes) == usual
     assert 7 * usual < max(sizes) <= 8 * usual
     assert np.median(sizes) < 3 * usual
-    decades = np.log10(np.array(steps) / max(steps))
-    assert decades.min() == pytest.approx(-2, abs=0.1)
-    assert np.median(decades) == pytest.approx(-1, abs=0.3)
 
 
 def drawn(saltus: Saltus) -> FloatArray:

@@ -33,7 +33,6 @@ from .valley import Valley, from_a_mean, only_valleys
 
 DEEPENED = 2  # local runs or scans have failed: then where a short descent has led is searched deeply
 WITHIN = 0.2  # global runs start this share of the range away from its ends
-DECADES = 2.0  # by which, at most, the first step of a small global run of continuous variables is smaller
 LOCAL_SHARES = (0.01, 0.1)  # first standard deviation of a local run: continuous, relative to the range ...
 LOCAL_CELLS = (0.3, 1.0)  # ... and integers, relative to a plateau, ...
 LOCAL_INTEGERS = 0.1  # ... or this part of the continuous one's share of the range, if that is more
@@ -242,26 +241,24 @@ class Saltus:
         """A run from anywhere, with the default population or a larger one than before.
 
         Where all variables are continuous, a small one has any population from the default to half of the
-        large ones', and a first step of any size, as in BIPOP-CMA-ES (Hansen, 2009): on some landscapes
-        of many funnels these find what neither extreme does.
+        large ones', as in BIPOP-CMA-ES (Hansen, 2009): on some landscapes of many funnels these find what
+        neither extreme does.
         """
-        m, sd = self._anywhere(rng), 1.0
+        m = self._anywhere(rng)
         self.large *= 2 if self.kind == "large" else 1
         if self.kind == "small" and only_valleys(self.domain):
             usual = self.domain.settings.population
             largest = max(1.0, self.large / (2 * usual))
             self.small = 2 * round(usual * largest ** (rng.random() ** 2) / 2)
-            sd = 10 ** (-DECADES * rng.random())
-        return self._from(m, None if self.incumbent is None else self.incumbent.key, self.population, sd)
+        return self._from(m, None if self.incumbent is None else self.incumbent.key, self.population)
 
     def _from(
-        self, m: FloatArray, goal: Key | None = None, population: int | None = None, sd: float = 1.0
+        self, m: FloatArray, goal: Key | None = None, population: int | None = None
     ) -> MixedRun | Valley:
-        """A run from N(m, sd^2 I)."""
-        domain = self.domain
-        if only_valleys(domain):
-            return Valley(domain, from_a_mean(domain, m), sd**2 * np.eye(domain.N), goal, population)
-        return MixedRun(domain, m, sd, population=population)
+        """A run from N(m, I)."""
+        if only_valleys(self.domain):
+            return Valley(self.domain, from_a_mean(self.domain, m), np.eye(self.domain.N), goal, population)
+        return MixedRun(self.domain, m, 1.0, population=population)
 
     def _anywhere(self, rng: np.random.Generator) -> FloatArray:
         """A first mean at random."""
