@@ -129,6 +129,22 @@ def test_mean_and_sigma_in_the_users_units() -> None:
     assert spreads[2] == pytest.approx(math.log(2))  # one standard deviation up is 0.02
 
 
+@pytest.mark.parametrize("init", [0.01, 0.003, 0.7, 1e-4, 12.3])
+def test_a_start_is_what_was_written(init: float) -> None:
+    space = Space(
+        {
+            "free": Float(init=init, scale=0.3),
+            "log": Float(1e-5, 1e3, log=True, init=init),
+            "other": Float(-3, 99, init=init),
+            "one": Float(low=1e-7, log=True, init=init, scale=2.0),
+            "middle": Float(0, 1),
+        }
+    )
+    encoding = Encoding(space)
+    (params,) = encoding.decode(encoding.m[None], np.empty((1, 0))).params
+    assert [params[name] for name in ("free", "log", "other", "one")] == [init] * 4
+
+
 def test_one_sided_logs() -> None:
     for scale in (10.0, 1000.0):
         by_scale = Encoding(Space([Float(1, log=True, scale=scale)]))

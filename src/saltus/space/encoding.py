@@ -25,6 +25,7 @@ from .space import Space
 from .variable import DEFAULT_SHARE, Variable
 
 ROUNDING = 1e-6  # standard deviations by which coordinates may differ from one machine to another
+LAST_DIGITS = 1e-14  # of a number, which a coordinate may change
 LARGEST_LOG = math.log(np.finfo(np.float64).max)
 
 
@@ -71,6 +72,12 @@ class Encoding:
         self._log_low, self._log_high = limits[:, 0], limits[:, 1]
 
         middle, self._scale, low, high = np.array([axes[i][:4] for i in self._order]).T
+        sizes = self._scale[: self.n_continuous].copy()
+        sizes[self._logs] = 0.0
+        inits = np.array([variables[i].init for i in self._continuous], dtype=np.float64)  # NaN: none was given
+        self._begun = np.flatnonzero(~np.isnan(inits))
+        self._inits = inits[self._begun]
+        self._near_inits = LAST_DIGITS * np.maximum(np.abs(inits), sizes)[self._begun]
         grids, scaled = [axes[i].grid for i in self._discrete], [axes[i].scaled for i in self._discrete]
         self.bounded = bounded = np.isfinite(low) & np.isfinite(high)  # which coordinates have two ends
         n = self.n_continuous
@@ -161,6 +168,10 @@ class Encoding:
         if self._logs.size:
             values = np.exp(np.minimum(u[:, self._logs], LARGEST_LOG))
             u[:, self._logs] = np.minimum(np.maximum(values, self._log_low), self._log_high)
+        if self._begun.size:  # a start is what was written, and not what its coordinate is rounded to
+            values = u[:, self._begun]
+            same = np.abs(values - self._inits) <= self._near_inits
+            u[:, self._begun] = np.where(same, self._inits, values)
         return u
 
     def encode(self, numbers: FloatArray) -> FloatArray:
