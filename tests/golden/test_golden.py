@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from saltus import STRATEGIES, Optimizer
+from saltus import STRATEGIES, Float, Optimizer
 from saltus.search.settings import DEFAULT_STRATEGY
 from tests.golden import CASES, EVALUATIONS, SEEDS, Case, Evaluated, file_of, search
 
@@ -64,11 +64,15 @@ def departure(a: NDArray[np.float64], b: NDArray[np.float64]) -> int:
 
 
 def inexact(case: Case, k: int) -> Case:
-    """The same values but for their last digits."""
+    """The same values but for their last digits, at points that are the same but for theirs.
+
+    A point on a constraint may so be on its other side.
+    """
     rng = np.random.default_rng(k)
+    last = 4 * np.finfo(float).eps * np.array([isinstance(v, Float) for v in case.space.variables])
 
     def fun(x: NDArray[np.float64]) -> tuple[float, float]:
-        value, violation = case.fun(x)
+        value, violation = case.fun(x + last * np.maximum(1.0, np.abs(x)) * rng.uniform(-1, 1, len(x)))
         return value * (1 + 4 * np.finfo(float).eps * rng.uniform(-1, 1)), violation
 
     return Case(case.space, fun)
