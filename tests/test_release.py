@@ -74,10 +74,12 @@ def test_workflows_do_nothing_that_make_cannot_do(path: Path) -> None:
             assert command.startswith(("sudo apt-get ", "command -v make ", "test ")), command
 
 
-def test_the_container_copies_what_there_is_and_does_not_run_as_root() -> None:
+def test_the_container_copies_what_it_is_built_of_and_does_not_run_as_root() -> None:
     lines = text_of("release/Containerfile").splitlines()
-    for line in lines:
-        if line.startswith("COPY ") and "--from" not in line:
-            for name in line.split()[1:-1]:
-                assert (ROOT / name).exists(), name
+    copies = [line.split()[1:-1] for line in lines if line.startswith("COPY ") and "--from" not in line]
+    copied = {name for names in copies for name in names}
+    for name in copied:
+        assert (ROOT / name).exists(), name
+    files = tomllib.loads(text_of("pyproject.toml"))["tool"]["setuptools"]["data-files"]
+    assert {name.split("/")[0] for names in files.values() for name in names} <= copied
     assert "USER saltus" in lines
