@@ -24,7 +24,7 @@ install = $(if $(UV),uv pip install --quiet --python $(1)/$(SCRIPTS)/python,$(1)
 
 help:
 	@echo "Saltus: mixed-integer black-box optimisation. What there is to make:"
-	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## *' '/^[a-z-]+:.*##/ { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(DEMO)  ## design a camera lens with an external ray tracer, and write a page about it: half a minute
 	@mkdir -p out && rm -f out/lens.db*

@@ -3,6 +3,7 @@
 Pages are written so that their links work on a code host. A link that leaves docs/ is looked up in `PAGES`:
 if the file is a page or a picture of the site, the link leads there, and if it is not, its text stays.
 A link that is called as its file is, such as [noise.md](noise.md), is called as that page is in the site.
+A value and its error stay on one line.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _added(config: MkDocsConfig, page: str, path: Path) -> File:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Lead links that leave docs/ to where their files are in the site."""
+    """Lead links that leave docs/ to where their files are in the site; keep each value beside its error."""
     here = page.file.src_uri
     home = HOME.get(here, f"docs/{here}")
 
@@ -100,7 +101,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         return f"{mark}[{text}]({posixpath.relpath(there, posixpath.dirname(here) or '.')}{anchor or ''})"
 
     parts = re.split(r"(^```.*?^```$)", markdown, flags=re.DOTALL | re.MULTILINE)
-    return "".join(part if part.startswith("```") else LINK.sub(lead, part) for part in parts)
+    return "".join(
+        part if part.startswith("```") else LINK.sub(lead, part).replace(" ± ", "\u00a0±\u00a0")
+        for part in parts
+    )
 
 
 @cache

@@ -9,6 +9,7 @@ stands beside the strongest peer that was run there, both on the problems that b
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -204,6 +205,7 @@ def page() -> str:
 
 def main() -> None:
     """Make the page."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter).parse_args()
     publish("decathlon", page())
     embed.main()
 

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 
 from packaging.requirements import Requirement
 
-EXTRAS = ("cli", "plot", "optuna", "sklearn", "dask", "ray")
+NOT_FOR_USERS = {"docs", "dev"}
 HEAD = """# Licences
 
 Saltus is under the [MIT licence](../LICENSE). It needs NumPy and SciPy; the rest below belongs to extras that
@@ -72,7 +72,7 @@ def main() -> None:
     """Print the page."""
     always = required("saltus")
     parts = [HEAD, "## Always", "", table(always)]
-    for extra in EXTRAS:
+    for extra in sorted({*distribution("saltus").metadata.get_all("Provides-Extra", ())} - NOT_FOR_USERS):
         more = required("saltus", frozenset({extra})) - always
         parts += ["", f"## `saltus[{extra}]`", "", table(more)]
     print("\n".join(parts))

@@ -171,6 +171,12 @@ def test_every_picture_names_the_command_that_drew_it(path: Path) -> None:
             assert re.search(r"`(\.venv/bin/)?(python -m|make|saltus|optuna-dashboard)\b", near), found[0]
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name)
+def test_every_picture_says_what_it_shows(path: Path) -> None:
+    """To those who do not see it."""
+    assert "![](" not in prose(path)
+
+
 def linked(path: Path) -> set[Path]:
     """The documents that one links to."""
     targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", read(path))

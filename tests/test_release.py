@@ -12,6 +12,7 @@ import yaml
 import saltus
 
 ROOT = Path(__file__).parent.parent
+TRIED = ("plot", "optuna", "progress", "sklearn", "threads")  # with the lowest versions, besides the command
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 TARGETS = {"docs"} | set(  # the site's target may be landed later
     re.findall(
@@ -39,12 +40,25 @@ def test_the_recipe_and_the_lowest_versions_are_those_of_the_project() -> None:
     project = tomllib.loads(text_of("pyproject.toml"))["project"]
     recipe = yaml.safe_load(text_of("release/recipe.yaml"))
     extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["progress"], "shtab>=1.7"]
+    wanted = [*project["dependencies"], *extras["cli"]]
     assert sorted(recipe["requirements"]["run"][1:]) == sorted(word.replace(">=", " >=") for word in wanted)
     lowest = dict(re.findall(r"^([\w-]+)==(\S+)$", text_of("release/lowest.txt"), re.MULTILINE))
-    said = dict(re.findall(r'"([\w-]+)>=([\d.]+)"', text_of("pyproject.toml")))
-    for name, version in lowest.items():
-        assert f"{version}.".startswith(f"{said[name]}."), name
+    for word in wanted + [word for extra in TRIED for word in extras[extra]]:
+        name, version = word.split(">=")
+        assert f"{lowest.pop(name)}.".startswith(f"{version}."), name
+    assert not lowest, "not in what `make test-lowest` installs"
+
+
+def test_the_licences_are_those_of_every_extra() -> None:
+    extras = tomllib.loads(text_of("pyproject.toml"))["project"]["optional-dependencies"]
+    page = text_of("docs/licences.md")
+    for extra in extras.keys() - {"docs", "dev"}:
+        _, head, listed = page.partition(f"## `saltus[{extra}]`\n")
+        assert head, f"{extra}: make licences"
+        packages = set(re.findall(r"^\| (\S+) \|", listed.partition("\n## ")[0], re.MULTILINE))
+        for word in extras[extra]:
+            name = re.split(r"[\[>=]", word)[0]
+            assert name in packages | {"saltus"}, f"{extra}, {name}: make licences"
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
@@ -60,10 +74,12 @@ def test_workflows_do_nothing_that_make_cannot_do(path: Path) -> None:
             assert command.startswith(("sudo apt-get ", "command -v make ", "test ")), command
 
 
-def test_the_container_copies_what_there_is_and_does_not_run_as_root() -> None:
+def test_the_container_copies_what_it_is_built_of_and_does_not_run_as_root() -> None:
     lines = text_of("release/Containerfile").splitlines()
-    for line in lines:
-        if line.startswith("COPY ") and "--from" not in line:
-            for name in line.split()[1:-1]:
-                assert (ROOT / name).exists(), name
+    copies = [line.split()[1:-1] for line in lines if line.startswith("COPY ") and "--from" not in line]
+    copied = {name for names in copies for name in names}
+    for name in copied:
+        assert (ROOT / name).exists(), name
+    files = tomllib.loads(text_of("pyproject.toml"))["tool"]["setuptools"]["data-files"]
+    assert {name.split("/")[0] for names in files.values() for name in names} <= copied
     assert "USER saltus" in lines

@@ -39,10 +39,11 @@ SITE = load("site")
         ("gallery/lens.md", "[a](../../docs/study.md)", "[a](../study.md)"),
         ("gallery/lens.md", "[a](../truss/README.md)", "[a](truss.md)"),
         ("changelog.md", "[a](docs/study.md)", "[a](study.md)"),
+        ("study.md", "| 0.9 ± 0.1 |", "| 0.9\u00a0±\u00a00.1 |"),
         ("study.md", "```\n[a](../CONTRIBUTING.md)\n```", "```\n[a](../CONTRIBUTING.md)\n```"),
     ],
 )
-def test_links_lead_to_where_pages_are_in_the_site(here: str, written: str, shown: str) -> None:
+def test_pages_are_made_fit_for_the_site(here: str, written: str, shown: str) -> None:
     page = types.SimpleNamespace(file=types.SimpleNamespace(src_uri=here))
     assert SITE.on_page_markdown(written, page, None, None) == shown
 

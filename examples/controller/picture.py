@@ -22,7 +22,7 @@ def main() -> None:
     above.axhline(1.05, color="black", linewidth=0.5, linestyle=":")
     above.set(title="angle of the load; pushed after 3 s", xlabel="seconds")
     below.set(title="torque, limited to 1", xlabel="seconds")
-    above.legend(loc="lower right")
+    above.legend(loc="upper left")
     save(figure, __file__)
 
 

@@ -50,7 +50,7 @@ def main() -> None:
     right.plot(range(1, len(seen) + 1), seen, ".", color=GREY, markersize=4)
     right.plot(range(1, len(seen) + 1), best_so_far(seen), color=AFTER)
     right.axhline(6059.714, color="black", linewidth=0.5, linestyle=":")
-    right.set(title="dollars of what holds; dotted: the best known", xlabel="evaluation", yscale="log")
+    right.set(title="dollars; dotted: the best known", xlabel="evaluation", yscale="log")
     save(figure, __file__)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,10 @@ def _elsewhere(suite: Suite, folder: Path) -> Suite:
             return folder / f"{self.name}.csv"
 
     return Moved(**vars(suite))
+
+
+def test_who_asks_for_help_does_not_make_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["decathlon", "--help"])
+    monkeypatch.setattr(decathlon, "publish", lambda *_: pytest.fail("it was made"))
+    with pytest.raises(SystemExit):
+        decathlon.main()
