@@ -168,6 +168,36 @@ def test_what_others_have_evaluated_is_violated_if_it_is_not_allowed() -> None:
     assert optimizer.best.value == 3.0
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_first_mean_that_is_not_allowed_is_not_compared_with_known_points(
+    strategy: str, asynchronous: bool
+) -> None:
+    space = Space({"a": Float(0, 1), "b": Float(0, 1)}, where="a + 2*b <= 1")
+    optimizer = Optimizer(space, strategy=strategy, seed=1, asynchronous=asynchronous, auto_restart=True)
+    optimizer.enqueue({"a": 0.1, "b": 0.1})
+    played(optimizer, lambda p: p["a"] + 2 * p["b"] <= 1, 20)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_known_point_on_the_border_is_allowed_and_not_lost(strategy: str) -> None:
+    space = Space({"a": Float(0, 1), "b": Float(0, 1), "c": Float(0, 1)}, where="a + b + c <= 1")
+    best = {"a": 0.5, "b": 0.25, "c": 0.25}
+
+    def known(p: Any) -> float:
+        return float(0.0 if p == best else 1.0 + p["a"])
+
+    asked, told = (Optimizer(space, strategy=strategy, seed=1, auto_restart=True) for _ in range(2))
+    asked.enqueue(best, {"a": 0.1, "b": 0.2, "c": 0.7})  # as a sum of floats, a little above 1 or below it
+    told.add([best, {"a": 0.1, "b": 0.1, "c": 0.1}], [0.0, 1.1])
+    for optimizer in (asked, told):
+        while optimizer.evaluations < 20:
+            candidates = optimizer.ask()
+            optimizer.tell(candidates, [known(c.params) for c in candidates])
+        assert optimizer.best is not None
+        assert (optimizer.best.params, optimizer.best.violation) == (best, 0.0)
+
+
 def test_a_single_point_may_be_all_that_is_allowed() -> None:
     space = Space({"k": Int(0, 50), "m": Int(0, 50), "n": Int(0, 50)}, where="k + m + n <= 0")
     result = minimize(lambda p: float(p["k"]), space, budget=10, seed=1)

@@ -163,7 +163,7 @@ class Optimizer(AskTell):
         if outcome is not None:
             self._news.details[id] = outcome
         if self._domain.known is not None:  # others may have evaluated what is not allowed
-            violation += self._domain.known.of_numbers(numbers)
+            violation += self._domain.known.of_numbers(numbers, given=True)
         result = LateResult(id, *self._encoding.located(numbers), FOREIGN, value, violation)
         self._hear(result, self._search.phases, numbers)
         self._note([id], [value], [violation])

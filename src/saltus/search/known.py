@@ -47,9 +47,9 @@ class Known:
 
     # what is allowed
 
-    def excess(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
+    def excess(self, x: FloatArray, plateaus: FloatArray, given: bool = False) -> FloatArray:
         """By how much points break the rules; 0 where they are allowed."""
-        return self._of_numbers(self._encoding.numbers(x, plateaus), plateaus)
+        return self._of_numbers(self._encoding.numbers(x, plateaus), plateaus, given)
 
     def allowed(self, u: FloatArray) -> Mask:
         """Which points of the unit cube are allowed, as they are evaluated after rounding."""
@@ -69,16 +69,16 @@ class Known:
         factors, limits = np.array([rule.factors for rule in rules]), np.array([rule.limit for rule in rules])
         return np.asarray((numbers @ factors.T - limits) / sizes)
 
-    def of_numbers(self, numbers: FloatArray) -> float:
+    def of_numbers(self, numbers: FloatArray, given: bool = False) -> float:
         """By how much one point in the user's units breaks the rules."""
         row = numbers[None]
-        return float(self._of_numbers(row, self._encoding.plateaus(row))[0])
+        return float(self._of_numbers(row, self._encoding.plateaus(row), given)[0])
 
-    def _of_numbers(self, numbers: FloatArray, plateaus: FloatArray) -> FloatArray:
+    def _of_numbers(self, numbers: FloatArray, plateaus: FloatArray, given: bool = False) -> FloatArray:
         def params(rows: FloatArray) -> list[Any]:
             return self._encoding.as_params(rows, self._encoding.plateaus(rows))
 
-        return self._where.excess(numbers, params)
+        return self._where.excess(numbers, params, given)
 
     # points that are
 
@@ -130,12 +130,21 @@ class Known:
 
     def home(self, memory: Memory) -> FloatArray:
         """The best allowed point of a memory, or the start, in the unit cube."""
-        row = memory.best
+        row, start = memory.best, self.cube.of_points(*self._start_point())[0]
         if row is not None:
             u = self.cube.snapped(self.cube.of_numbers(memory.x[row][None]))
             if self.allowed(u)[0]:
                 return np.asarray(u[0])
-        return np.asarray(self.cube.of_points(*self._start_point())[0])
+            if self.of_numbers(memory.x[row], given=True) == 0.0:  # on a limit itself
+                return self.border(u[0], start)
+        return np.asarray(start)
+
+    @property
+    def first(self) -> FloatArray:
+        """The start as a point in the user's order and units."""
+        if self.start is self._encoding.m:
+            return self._encoding.first
+        return np.asarray(self._encoding.numbers(*self._start_point())[0])
 
     def home_point(self) -> tuple[FloatArray, FloatArray]:
         """The start, and its plateaus."""

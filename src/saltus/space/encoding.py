@@ -267,7 +267,7 @@ class Encoding:
                     raise ValueError(f"{names[i]!r} is not active here, leave it out: it is when {when!r}")
             numbers = space.activity.settled(numbers[None])[0]
         whole = self.params_of(numbers)
-        if space.where.given and space.where.excess(numbers[None], lambda rows: [whole])[0] > 0:
+        if space.where.given and space.where.excess(numbers[None], lambda rows: [whole], given=True)[0] > 0:
             raise ValueError(f"{whole!r} breaks a rule of the space (where)")
         return numbers
 

@@ -23,7 +23,7 @@ Rule = str | Callable[[Any], bool]  # as users give them
 
 LONGEST = 10_000  # characters of a rule
 DEEPEST = 50  # brackets within brackets
-ROUNDING = 1e-12  # relative to its terms, by which a sum of grid values may be above its limit
+ROUNDING = 1e-12  # relative to its terms, by which a sum of values as written may be above its limit
 _EPS = float(np.finfo(float).eps)
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)|(?P<sign><=|>=|==|!=|.))",
@@ -57,11 +57,14 @@ class Linear(NamedTuple):
     limit: float
     slack: float  # relative to its terms: above 0 it is looser, below 0 stricter, for rounding
 
-    def excess(self, numbers: FloatArray, caution: float = 0.0) -> FloatArray:
-        """By how much points, one row each, are above the limit, relative to its terms; 0 where allowed."""
+    def excess(self, numbers: FloatArray, given: bool = False) -> FloatArray:
+        """By how much points, one row each, are above the limit, relative to its terms; 0 where allowed.
+
+        What somebody has given is as it was written, and may be on the limit itself.
+        """
         found = numbers @ self.factors
         size = np.abs(numbers) @ np.abs(self.factors) + abs(self.limit)
-        above = found - self.limit - (self.slack - caution) * size
+        above = found - self.limit - (ROUNDING if given else self.slack) * size
         scale = float(np.abs(self.factors).sum())
         return np.asarray(np.where(above > 0.0, np.maximum(above / scale, 1e-300), 0.0))
 
@@ -224,16 +227,19 @@ class Where:
                     f"allowed, or a list of them, got {rule!r}"
                 )
 
-    def excess(self, numbers: FloatArray, params: Callable[[FloatArray], list[Any]]) -> FloatArray:
+    def excess(
+        self, numbers: FloatArray, params: Callable[[FloatArray], list[Any]], given: bool = False
+    ) -> FloatArray:
         """By how much points break the rules: 0 where all hold, and 1 for each function that says no.
 
         Args:
             numbers: one row each, in the user's order and units.
             params: makes what functions get of some of these rows.
+            given: whether somebody has given these points, and no search.
         """
         found = np.zeros(len(numbers))
         for rule in self.linear:
-            found += rule.excess(numbers)
+            found += rule.excess(numbers, given)
         if self.functions:
             rows = np.flatnonzero(found == 0.0)
             points = params(numbers[rows])
