@@ -134,7 +134,7 @@ class Optimizer(AskTell):
             for point in points:
                 self._encoding.check_names(point)
         numbers = [self._encoding.numbers_of(point) for point in points]
-        values, amounts, details = parsed(value, violation, len(points))
+        values, amounts, details = parsed(value, violation, len(points), "point")
         ids: Sequence[int] = range(self._next_id, self._next_id + len(points))
         if id is not None:
             ids = [id] if isinstance(id, int) else id

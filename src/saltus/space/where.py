@@ -23,6 +23,7 @@ Rule = str | Callable[[Any], bool]  # as users give them
 
 LONGEST = 10_000  # characters of a rule
 DEEPEST = 50  # brackets within brackets
+LISTED = 10  # names in a message
 ROUNDING = 1e-12  # relative to its terms, by which a sum of values as written may be above its limit
 _EPS = float(np.finfo(float).eps)
 _TOKEN = re.compile(
@@ -89,6 +90,14 @@ class _Parser:
     def error(self, words: str, at: int) -> ValueError:
         return ValueError(f"where: {self.text!r} {words}, at character {at + 1}")
 
+    def unknown(self, word: str) -> str:
+        """What to say of a name that is none."""
+        odd = next((name for name in self.names if not name.isidentifier() and name in self.text), None)
+        if odd is not None:
+            return f"has {word!r}, and {odd!r} cannot stand in text: give a function instead"
+        hint = did_you_mean(word, self.names) or f"; there are {', '.join(self.names[:LISTED])}"
+        return f"has an unknown name, {word!r}{hint}"
+
     def sign(self, *signs: str) -> str | None:
         """The next token, if it is one of these signs."""
         kind, word, _ = self.tokens[self.next]
@@ -115,7 +124,8 @@ class _Parser:
                 "must have <= or >=: an equality leaves no room; express one variable by the others", at
             )
         if kind != "end":
-            raise self.error(f"must go on with an operator, not with {word!r}", at)
+            several = ": several rules are a list" if word in ("and", "&", ",", ";") else ""
+            raise self.error(f"must go on with an operator, not with {word!r}{several}", at)
         if not found:
             raise self.error("must compare something, with <= or >=", at)
         return found
@@ -150,7 +160,7 @@ class _Parser:
             return Sum({}, float(word))
         if kind == "name":
             if word not in self.names:
-                raise self.error(f"has an unknown name, {word!r}{did_you_mean(word, list(self.names))}", at)
+                raise self.error(self.unknown(word), at)
             return Sum({word: 1.0}, 0.0)
         self.deep += 1
         if self.deep > DEEPEST:
@@ -164,7 +174,9 @@ class _Parser:
         elif kind == "end":
             raise self.error("ends where a number or a name should be", at)
         else:
-            raise self.error(f"must have a number or a name, not {word!r}", at)
+            raise self.error(
+                f"must have a number or a name, not {word!r}: text is linear, a function can say anything", at
+            )
         self.deep -= 1
         return found
 
