@@ -198,6 +198,22 @@ def test_a_known_point_on_the_border_is_allowed_and_not_lost(strategy: str) -> N
         assert (optimizer.best.params, optimizer.best.violation) == (best, 0.0)
 
 
+@pytest.mark.parametrize("where", ["a + b <= 1", [lambda p: True, "a + b <= 1"]])
+def test_a_known_point_that_breaks_a_rule_is_refused_by_its_name(where: Any) -> None:
+    optimizer = Optimizer(Space({"a": Float(0, 1), "b": Float(0, 1)}, where=where), seed=1)
+    with pytest.raises(ValueError, match=r"{'a': 0.9, 'b': 0.8} breaks 'a \+ b <= 1' \(where\)$"):
+        optimizer.enqueue({"a": 0.9, "b": 0.8})
+    with pytest.raises(
+        ValueError, match=r"'b': 0.5} breaks 'a \+ b <= 1' \(where\); give its other variables, too$"
+    ):
+        optimizer.enqueue({"a": 0.9})
+
+
+def test_a_known_point_that_breaks_a_function_is_refused_by_its_name() -> None:
+    with pytest.raises(ValueError, match=r"breaks 'in_a_ball' \(where\)$"):
+        Optimizer(SPACES["ball"][0], seed=1).enqueue([1.0, 1.0, 1.0, 1.0])
+
+
 def test_a_single_point_may_be_all_that_is_allowed() -> None:
     space = Space({"k": Int(0, 50), "m": Int(0, 50), "n": Int(0, 50)}, where="k + m + n <= 0")
     result = minimize(lambda p: float(p["k"]), space, budget=10, seed=1)

@@ -295,8 +295,12 @@ class Encoding:
                     raise ValueError(self._not_active(i))
             numbers = space.activity.settled(numbers[None])[0]
         whole = self.params_of(numbers)
-        if space.where.given and space.where.excess(numbers[None], lambda rows: [whole], given=True)[0] > 0:
-            raise ValueError(f"{whole!r} breaks a rule of the space (where)")
+        broken = space.where.broken(numbers, whole)
+        if broken is not None:
+            more = (
+                "; give its other variables, too" if len(some) < len(whole) or None in some.values() else ""
+            )
+            raise ValueError(f"{whole!r} breaks {broken!r} (where){more}")
         return numbers
 
     @property

@@ -6,6 +6,7 @@ linear in the variables. Text is parsed here and never executed.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -258,6 +259,12 @@ class Where:
             for function in self.functions:
                 found[rows] += [not said for said in _answers(function, points)]
         return found
+
+    def broken(self, numbers: FloatArray, params: Any) -> str | None:
+        """The first rule that a point breaks that somebody has given, or None."""
+        linear = (rule.text for rule in self.linear if rule.excess(numbers[None], given=True)[0] > 0.0)
+        functions = (_name(function) for function in self.functions if not _answers(function, [params])[0])
+        return next(itertools.chain(linear, functions), None)
 
     def plain(self) -> list[str]:
         """As JSON-able data: text as it is, functions by their names, which can be compared, not called."""
