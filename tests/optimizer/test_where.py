@@ -214,6 +214,21 @@ def test_a_known_point_that_breaks_a_function_is_refused_by_its_name() -> None:
         Optimizer(SPACES["ball"][0], seed=1).enqueue([1.0, 1.0, 1.0, 1.0])
 
 
+@pytest.mark.parametrize("strategy", ["saltus", "saltus-es", "dx-nes-ici"])
+def test_text_holds_where_a_variable_of_it_is_not_active(strategy: str) -> None:
+    variables = {"a": Float(0, 1), "kind": Categorical(["u", "v"]), "b": Float(0, 1, when={"kind": "u"})}
+    space = Space(variables, where=["a + b <= 0.5", "a <= 0.9"])
+    optimizer = Optimizer(space, strategy=strategy, seed=1, auto_restart=True)
+    optimizer.enqueue({"a": 0.6, "kind": "v"})
+    while optimizer.evaluations < 60:
+        candidates = optimizer.ask()
+        assert all(c.params["a"] + c.params.get("b", -0.4) <= 0.5 for c in candidates)
+        optimizer.tell(candidates, [c.params.get("b", -1.0) - c.params["a"] for c in candidates])
+    assert optimizer.best is not None
+    assert optimizer.best.params["kind"] == "v"
+    assert optimizer.best.value == pytest.approx(-1.9, abs=1e-2)
+
+
 def test_a_single_point_may_be_all_that_is_allowed() -> None:
     space = Space({"k": Int(0, 50), "m": Int(0, 50), "n": Int(0, 50)}, where="k + m + n <= 0")
     result = minimize(lambda p: float(p["k"]), space, budget=10, seed=1)

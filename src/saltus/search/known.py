@@ -67,7 +67,7 @@ class Known:
         rules = self._where.linear
         sizes = np.array([np.abs(rule.factors).sum() for rule in rules])
         factors, limits = np.array([rule.factors for rule in rules]), np.array([rule.limit for rule in rules])
-        return np.asarray((numbers @ factors.T - limits) / sizes)
+        return np.where(self._where.about(numbers), (numbers @ factors.T - limits) / sizes, -1.0)
 
     def of_numbers(self, numbers: FloatArray, given: bool = False) -> float:
         """By how much one point in the user's units breaks the rules."""

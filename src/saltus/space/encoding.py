@@ -241,8 +241,7 @@ class Encoding:
         if activity is None or names is None:
             return params
         numbers, left = activity.idle.copy(), dict(params)
-        first = [i for i in range(len(names)) if i not in activity.order]
-        for i in (*first, *activity.order):  # what others depend on comes before them
+        for i in activity.order:  # what others depend on comes before them
             name, variable = names[i], self.space.variables[i]
             if name in left and not activity.active(numbers[None])[0, i]:
                 del left[name]

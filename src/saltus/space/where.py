@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._checks import did_you_mean
-from .._typing import FloatArray
+from .._typing import FloatArray, Mask
 
 if TYPE_CHECKING:
+    from .activity import Activity
     from .variable import Variable
 
 Rule = str | Callable[[Any], bool]  # as users give them
@@ -223,8 +224,15 @@ class Where:
         functions: the others.
     """
 
-    def __init__(self, given: Any, names: Sequence[str], variables: Sequence[Variable]) -> None:
-        """Take one rule or several."""
+    def __init__(
+        self,
+        given: Any,
+        names: Sequence[str],
+        variables: Sequence[Variable],
+        activity: Activity | None = None,
+    ) -> None:
+        """Take one rule or several; `activity` says where variables are active, if not everywhere."""
+        self._activity = activity
         alone = isinstance(given, str) or callable(given) or not isinstance(given, Iterable)
         self.given: tuple[Rule, ...] = (given,) if alone else tuple(given)
         self.linear: list[Linear] = []
@@ -251,8 +259,8 @@ class Where:
             given: whether somebody has given these points, and no search.
         """
         found = np.zeros(len(numbers))
-        for rule in self.linear:
-            found += rule.excess(numbers, given)
+        for rule, spoken_of in zip(self.linear, self.about(numbers).T, strict=True):
+            found += np.where(spoken_of, rule.excess(numbers, given), 0.0)
         if self.functions:
             rows = np.flatnonzero(found == 0.0)
             points = params(numbers[rows])
@@ -260,9 +268,21 @@ class Where:
                 found[rows] += [not said for said in _answers(function, points)]
         return found
 
+    def about(self, numbers: FloatArray) -> Mask:
+        """Of which points, one row each, the linear rules, one column each, say anything.
+
+        All variables of a rule have to be active there.
+        """
+        active = np.ones(numbers.shape, bool) if self._activity is None else self._activity.active(numbers)
+        columns = [active[:, rule.factors != 0.0].all(axis=1) for rule in self.linear]
+        return np.array(columns, dtype=bool).reshape(len(self.linear), len(numbers)).T
+
     def broken(self, numbers: FloatArray, params: Any) -> str | None:
         """The first rule that a point breaks that somebody has given, or None."""
-        linear = (rule.text for rule in self.linear if rule.excess(numbers[None], given=True)[0] > 0.0)
+        about = zip(self.linear, self.about(numbers[None])[0], strict=True)
+        linear = (
+            r.text for r, spoken_of in about if spoken_of and r.excess(numbers[None], given=True)[0] > 0
+        )
         functions = (_name(function) for function in self.functions if not _answers(function, [params])[0])
         return next(itertools.chain(linear, functions), None)
 
