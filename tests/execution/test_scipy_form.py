@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import optimize
+from scipy.sparse import csr_array
 
 from saltus import Float, ObjectiveError, Space, minimize
 from saltus.execution.scipy_form import TOLERANCE, known_rules, rules_of
@@ -39,6 +40,7 @@ def shifted(x: Any, by: float, times: float) -> float:
         ),
         (LinearConstraint([[1, 1], [1, -1]], ub=[2, 3]), {"constraint 0[0]": 1.0, "constraint 0[1]": -4.0}),
         (LinearConstraint([1, 2], 0, np.inf), {"constraint 0": -5.0}),
+        (LinearConstraint(csr_array([[1, 2]]), 0, np.inf), {"constraint 0": -5.0}),
         ({"type": "ineq", "fun": total}, {"constraint 0": -3.0}),
         (
             [{"type": "eq", "fun": shifted, "args": (1, 2)}, NonlinearConstraint(total, -np.inf, 3)],

@@ -122,7 +122,7 @@ def check_linear(given: Any, space: Space) -> None:
                 f"constraint {i}: a LinearConstraint needs variables in a row, by bounds= or Space([...]); "
                 'with names write it as Space({...}, where="2*a + b <= 10")'
             )
-        width = np.atleast_2d(each.A).shape[1]
+        width = _matrix(each).shape[1]
         if width != len(space):
             raise ValueError(f"constraint {i} has {width} columns, and there are {len(space)} variables")
 
@@ -141,7 +141,7 @@ def known_rules(given: Any) -> tuple[list[str], list[Any]]:
             others.append(each)
             continue
         _rule("constraints", each)  # a clear error
-        A = np.atleast_2d(np.asarray(each.A, dtype=np.float64))
+        A = _matrix(each)
         low, high = (np.broadcast_to(np.asarray(end, float), len(A)) for end in (each.lb, each.ub))
         equal = low == high
         for row, lb, ub in zip(A[~equal], low[~equal].tolist(), high[~equal].tolist(), strict=True):
@@ -190,13 +190,19 @@ def _rule(name: str, given: Any) -> Rule:
             f"{name}: lb must not be above ub, and both numbers, got lb={given.lb}, ub={given.ub}"
         )
     if hasattr(given, "A"):
-        A = np.atleast_2d(np.asarray(given.A, dtype=np.float64))
+        A = _matrix(given)
         if not np.isfinite(A).all():
             raise ValueError(f"{name}: A must hold numbers that are finite, got {given.A}")
         return Rule(name, partial(_product, A), low, high)
     if callable(getattr(given, "fun", None)):
         return Rule(name, given.fun, low, high)
     raise TypeError(f"{name} must have A or fun besides its limits, got {given!r}; bounds go into bounds=")
+
+
+def _matrix(given: Any) -> FloatArray:
+    """The factors of a LinearConstraint, one row for each component; SciPy also takes sparse ones."""
+    A = given.A.toarray() if hasattr(given.A, "toarray") else given.A
+    return np.atleast_2d(np.asarray(A, dtype=np.float64))
 
 
 def _product(A: FloatArray, params: Params) -> FloatArray:
