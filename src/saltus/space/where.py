@@ -89,16 +89,15 @@ class _Parser:
         self.tokens.append(("end", "", len(text)))
         self.next = 0
 
-    def error(self, words: str, at: int) -> ValueError:
-        return ValueError(f"where: {self.text!r} {words}, at character {at + 1}")
+    def error(self, words: str, at: int, hint: str = "") -> ValueError:
+        return ValueError(f"where: {self.text!r} {words}, at character {at + 1}{hint}")
 
     def unknown(self, word: str) -> str:
-        """What to say of a name that is none."""
+        """What may help with a name that is none."""
         odd = next((name for name in self.names if not name.isidentifier() and name in self.text), None)
         if odd is not None:
-            return f"has {word!r}, and {odd!r} cannot stand in text: give a function instead"
-        hint = did_you_mean(word, self.names) or f"; there are {', '.join(self.names[:LISTED])}"
-        return f"has an unknown name, {word!r}{hint}"
+            return f"; {odd!r} cannot stand in text: give a function instead"
+        return did_you_mean(word, self.names) or f"; there are {', '.join(self.names[:LISTED])}"
 
     def sign(self, *signs: str) -> str | None:
         """The next token, if it is one of these signs."""
@@ -126,8 +125,8 @@ class _Parser:
                 "must have <= or >=: an equality leaves no room; express one variable by the others", at
             )
         if kind != "end":
-            several = ": several rules are a list" if word in ("and", "&", ",", ";") else ""
-            raise self.error(f"must go on with an operator, not with {word!r}{several}", at)
+            several = "; several rules are a list" if word in ("and", "&", ",", ";") else ""
+            raise self.error(f"must go on with an operator, not with {word!r}", at, several)
         if not found:
             raise self.error("must compare something, with <= or >=", at)
         return found
@@ -162,7 +161,7 @@ class _Parser:
             return Sum({}, float(word))
         if kind == "name":
             if word not in self.names:
-                raise self.error(self.unknown(word), at)
+                raise self.error(f"has an unknown name, {word!r}", at, self.unknown(word))
             return Sum({word: 1.0}, 0.0)
         self.deep += 1
         if self.deep > DEEPEST:
@@ -176,9 +175,8 @@ class _Parser:
         elif kind == "end":
             raise self.error("ends where a number or a name should be", at)
         else:
-            raise self.error(
-                f"must have a number or a name, not {word!r}: text is linear, a function can say anything", at
-            )
+            hint = "; text is linear, a function can say anything"
+            raise self.error(f"must have a number or a name, not {word!r}", at, hint)
         self.deep -= 1
         return found
 
