@@ -229,6 +229,16 @@ def test_text_holds_where_a_variable_of_it_is_not_active(strategy: str) -> None:
     assert optimizer.best.value == pytest.approx(-1.9, abs=1e-2)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_switch_with_which_little_is_allowed_is_tried(seed: int) -> None:
+    variables = {"size": Float(0, 10), "more": Float(0, 10), "on": Bool()}
+    space = Space(variables, where="size + more + 8*on <= 10")
+    result = minimize(
+        lambda p: (p["size"] - 7) ** 2 + (p["more"] - 3) ** 2 - 100 * p["on"], space, budget=60, seed=seed
+    )
+    assert result.fun == pytest.approx(-66, abs=1e-3)
+
+
 def test_a_single_point_may_be_all_that_is_allowed() -> None:
     space = Space({"k": Int(0, 50), "m": Int(0, 50), "n": Int(0, 50)}, where="k + m + n <= 0")
     result = minimize(lambda p: float(p["k"]), space, budget=10, seed=1)

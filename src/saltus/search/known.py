@@ -152,26 +152,36 @@ class Known:
         return x[0], plateaus[0]
 
     def replaced(self, u: FloatArray) -> FloatArray:
-        """Points of the unit cube; instead of those that are not allowed, the next ones of the pool."""
+        """Points of the unit cube; instead of those that are not allowed, the next ones of the pool.
+
+        If it has some with the same integers and categories, these are next: little may be allowed there.
+        """
         u, free = u.copy(), np.ones(len(self.pool), dtype=bool)
+        n = self.cube.n_continuous
         for i in np.flatnonzero(~self.allowed(u)).tolist():
             if not free.any():
                 free[:] = True
             far = ((self.pool - u[i]) ** 2).sum(axis=1)
+            far += self.cube.N * (self.pool[:, n:] != u[i, n:]).any(axis=1)
             nearest = int(np.where(free, far, np.inf).argmin())
             u[i], free[nearest] = self.pool[nearest], False
         return u
 
     @cached_property
     def pool(self) -> FloatArray:
-        """Allowed points of the unit cube, here and there."""
+        """Allowed points of the unit cube, here and there; of all integers and categories in turn."""
         rng = np.random.default_rng(1)
         found = self._sampled
         if len(found) < ENOUGH:
             first = found[0] if len(found) else self.cube.of_points(*self._start_point())[0]
             found = np.concatenate((found, self._walked(first, rng)))
         found = np.unique(found, axis=0)
-        return np.asarray(found[rng.permutation(len(found))[:POOL]])
+        found = found[rng.permutation(len(found))]
+        kinds = np.unique(found[:, self.cube.n_continuous :], axis=0, return_inverse=True)[1].ravel()
+        rows = np.argsort(kinds, kind="stable")
+        turns = np.empty(len(rows), dtype=np.intp)
+        turns[rows] = np.arange(len(rows)) - np.searchsorted(kinds[rows], kinds[rows])
+        return np.asarray(found[np.argsort(turns, kind="stable")[:POOL]])
 
     def _start_point(self) -> tuple[FloatArray, FloatArray]:
         n = self._encoding.n_continuous
