@@ -93,6 +93,12 @@ def as_numbers(what: str, given: Any, count: int, of: str = "candidate") -> list
     return numbers
 
 
+def check_points(params: Any) -> None:
+    """A clear TypeError for what is neither a point nor several of them."""
+    if isinstance(params, str) or not isinstance(params, Iterable):
+        raise TypeError(f"a point, or a list of points, is expected, got {params!r}")
+
+
 def check_limits(
     budget: Any, target: Any, max_seconds: Any, patience: Any = None, min_gain: Any = None
 ) -> None:

@@ -225,6 +225,8 @@ def test_data_with_anything_wrong_is_not_taken_at_all() -> None:
         with pytest.raises(ValueError, match=words):
             optimizer.add(points, values, id=ids)
     wrong: list[tuple[Any, Any, str]] = [
+        (None, 1.0, "a point, or a list of points, is expected, got None"),
+        ("k=1", 1.0, "a list of points, is expected, got 'k=1'"),
         (["k", "x"], [1.0, 2.0], "a point is a dict of values by name, got 'k'"),
         (GOOD, (1.0, {"heat": 2.0}), r"constraints are told as Outcome\(value, constraints\)"),
     ]

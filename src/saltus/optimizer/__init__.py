@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._checks import check_points
 from .._typing import FloatArray, Params
 from ..order import Outcome
 from ..result import Candidate
@@ -127,6 +128,7 @@ class Optimizer(AskTell):
         >>> optimizer.best.params, optimizer.evaluations
         ({'k': 7}, 0)
         """
+        check_points(params)
         if self._is_one(params):
             params, value, violation = [params], [value], None if violation is None else [violation]
         points = list(params)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import _serialize
+from .._checks import check_points
 from .._typing import Params
 from ..execution.evaluation import EvaluationError, Run, checked_outcome
 from ..order import Failure, Outcome
@@ -50,6 +51,7 @@ def new(database: Database, points: Iterable[Params]) -> list[Params]:
 
 def rows(space: Space, params: Any, value: Any, constraints: Any, failed: Any) -> list[Row]:
     """Points and what they gave, checked; the arguments are those of `Study.add`."""
+    check_points(params)
     own = Encoding(space)
     given = value, constraints, failed
     if isinstance(params, Mapping) or (space.names is None and (not len(params) or np.ndim(params[0]) == 0)):
