@@ -158,6 +158,41 @@ def test_bounds_are_needed(om: Any, low: Any, high: Any, words: str) -> None:
         problem.run_driver()
 
 
+def test_what_is_wrong_is_named(om: Any) -> None:
+    problem = problem_of(om, om.ExecComp("g = 2 * x", x=[1.0, 2.0], g=[1.0, 2.0]))
+    problem.model.add_objective("g")
+    problem.setup()
+    with pytest.raises(ValueError, match="needs a design variable: add_design_var"):
+        problem.run_driver()
+    for low, high, words in (
+        (2, 1, "'x'.*lower must not exceed upper"),
+        (0, 1, "'g' has 2 elements.*index="),
+    ):
+        problem = problem_of(om, om.ExecComp("g = 2 * x", x=[0.5, 1.0], g=[1.0, 2.0]))
+        problem.model.add_design_var("x", lower=low, upper=high)
+        problem.model.add_objective("g")
+        problem.setup()
+        with pytest.raises(ValueError, match=words):
+            problem.run_driver()
+
+
+def test_an_exception_of_the_model_ends_the_search_as_it_is(om: Any) -> None:
+    class Broken(om.ExplicitComponent):  # type: ignore[misc]
+        def setup(self) -> None:
+            self.add_input("x", 0.5)
+            self.add_output("f")
+
+        def compute(self, inputs: Any, outputs: Any) -> None:
+            raise ZeroDivisionError("no beam")
+
+    problem = problem_of(om, Broken())
+    problem.model.add_design_var("x", lower=0, upper=1)
+    problem.model.add_objective("f")
+    problem.setup()
+    with pytest.raises(ZeroDivisionError, match="no beam"):
+        problem.run_driver()
+
+
 def test_one_objective(om: Any) -> None:
     problem = problem_of(om, beam(om))
     problem.model.add_design_var("x", lower=0, upper=1)

@@ -6,7 +6,7 @@ import difflib
 import inspect
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -52,6 +52,8 @@ def _hint(value: Any) -> str:
         if close is not None:
             close()
         return "the objective must not be async; asyncio.run(...) inside it may help"
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Mapping | list):
+        return "constraints are told as Outcome(value, constraints)"
     if np.ndim(value) > 0 if isinstance(value, np.ndarray) else isinstance(value, list | tuple):
         return "there is one objective: return a single number of it, such as its sum or its largest"
     if isinstance(value, complex):
@@ -78,17 +80,23 @@ def checked_count(k: Any, what: str = "ask takes a positive whole number, or not
     return whole_number(what, k, 1)
 
 
-def as_numbers(what: str, given: Any, count: int) -> list[float]:
-    """A list of floats of that length, or an error that says what was there instead."""
+def as_numbers(what: str, given: Any, count: int, of: str = "candidate") -> list[float]:
+    """A list of floats of that length, one for each of something, or an error that says what was there."""
     try:
         numbers = [as_number(what, v) for v in given]
     except TypeError as error:
         if "not iterable" not in str(error):
             raise
-        raise TypeError(f"tell takes a {what} for each candidate, got {given!r}") from None
+        raise TypeError(f"there must be a {what} for each {of}, got {given!r}") from None
     if len(numbers) != count:
-        raise ValueError(f"tell takes a {what} for each of {count} candidates, got {len(numbers)}")
+        raise ValueError(f"there must be a {what} for each of {count} {of}s, got {len(numbers)}")
     return numbers
+
+
+def check_points(params: Any) -> None:
+    """A clear TypeError for what is neither a point nor several of them."""
+    if isinstance(params, str) or not isinstance(params, Iterable):
+        raise TypeError(f"a point, or a list of points, is expected, got {params!r}")
 
 
 def check_limits(

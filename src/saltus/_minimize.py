@@ -19,7 +19,7 @@ from .execution.driver import Callback, Driver, Limits, ObjectiveError
 from .execution.evaluator import Evaluator
 from .execution.log import AnsweringLog, HistoryLog
 from .execution.progress import Progress
-from .execution.scipy_form import REPLACEMENTS, known_rules, with_scipys
+from .execution.scipy_form import REPLACEMENTS, check_linear, known_rules, with_scipys
 from .execution.vectorized import Vectorized
 from .execution.watching import OnEvaluation
 from .optimizer import Optimizer
@@ -150,10 +150,14 @@ def minimize(
     if (space is None) == (bounds is None):
         raise TypeError("minimize takes a space, or bounds as for SciPy: exactly one of them")
     if space is None:
+        row = space_from_bounds(bounds, integrality)
+        check_linear(constraints, row)
         where, constraints = known_rules(constraints)
-        space = space_from_bounds(bounds, integrality, where)
+        space = Space(row.variables, where=where) if where else row
     elif integrality is not None:
         raise TypeError("integrality goes with bounds; a space says which variables are integers")
+    elif isinstance(space, Space):
+        check_linear(constraints, space)
     if x0 is not None and mean is not None:
         raise TypeError("x0 is another name for mean: give one of them")
     mean = x0 if mean is None else mean
@@ -251,8 +255,8 @@ def default_budget(space: Space) -> int:
     return 1000 * space.dimension
 
 
-def space_from_bounds(bounds: Any, integrality: Any = None, where: Sequence[str] = ()) -> Space:
-    """The space that SciPy's `bounds` and `integrality` describe, with known constraints.
+def space_from_bounds(bounds: Any, integrality: Any = None) -> Space:
+    """The space that SciPy's `bounds` and `integrality` describe.
 
     >>> space_from_bounds([(0, 1), (0.5, 4)], [False, True]).variables[1]
     Int(low=1, high=4, log=False, init=None, scale=None)
@@ -278,4 +282,4 @@ def space_from_bounds(bounds: Any, integrality: Any = None, where: Sequence[str]
             raise ValueError(f"bounds of integer variable {i} hold no integer, got ({low}, {high})")
         else:
             variables.append(Int(math.ceil(low), math.floor(high)))
-    return Space(variables, where=where)
+    return Space(variables)

@@ -16,7 +16,7 @@ except ImportError as error:  # pragma: no cover
         "saltus.openmdao needs OpenMDAO 3.45 or newer: pip install 'saltus[openmdao]'"
     ) from error
 
-from ._minimize import minimize
+from ._minimize import ObjectiveError, minimize
 from ._typing import FloatArray, Params
 from .result import Result
 from .search.settings import DEFAULT_STRATEGY
@@ -78,19 +78,33 @@ class SaltusDriver(Driver):  # type: ignore[misc]  # OpenMDAO has no types
             raise ValueError(
                 f"SaltusDriver takes one objective, got {len(self._objs)}: {', '.join(self._objs)}"
             )
+        if not self._designvars:
+            raise ValueError(
+                "SaltusDriver needs a design variable: add_design_var(..., lower=..., upper=...)"
+            )
+        (name,) = self._objs
+        size = np.size(self.get_objective_values()[name])
+        if size != 1:
+            raise ValueError(
+                f"SaltusDriver takes one number as objective: {name!r} has {size} elements, choose one by "
+                "add_objective(..., index=...)"
+            )
         space, start = self._space()
         options = self.options
         given = options["budget"]
-        self.search = minimize(
-            self._evaluated,
-            space,
-            budget=20 * len(start) if given is None else given,
-            target=options["target"],
-            max_seconds=options["max_seconds"],
-            seed=options["seed"],
-            strategy=options["strategy"],
-            points=[start],
-        )
+        try:
+            self.search = minimize(
+                self._evaluated,
+                space,
+                budget=20 * len(start) if given is None else given,
+                target=options["target"],
+                max_seconds=options["max_seconds"],
+                seed=options["seed"],
+                strategy=options["strategy"],
+                points=[start],
+            )
+        except ObjectiveError as error:  # of the model
+            raise error.__cause__ or error from None
         if self.search.params is None or not math.isfinite(self.search.fun):
             return True
         self._solve(self.search.params)
@@ -104,6 +118,8 @@ class SaltusDriver(Driver):  # type: ignore[misc]  # OpenMDAO has no types
         for name, meta in self._designvars.items():
             value = np.atleast_1d(values[name]).ravel()
             low, high = (_filled(meta[end], len(value), name, end) for end in ("lower", "upper"))
+            if (low > high).any():
+                raise ValueError(f"add_design_var({name!r}): lower must not exceed upper, got {low}, {high}")
             for i, element in enumerate(_elements(name, len(value))):
                 if name in self._designvars_discrete:
                     variables[element] = Int(math.ceil(low[i]), math.floor(high[i]))

@@ -213,6 +213,21 @@ def test_wrong_tables_are_refused_as_a_whole(
     assert list(Study.open(lab.with_suffix(".db")).trials()) == []
 
 
+def test_what_has_become_conditional_is_left_out(tmp_path: Path) -> None:
+    old, new, table = tmp_path / "old.toml", tmp_path / "new.toml", tmp_path / "table.csv"
+    old.write_text(LAB.replace("value =", "gap ="))
+    study = Study.create(old.with_suffix(".db"), _space(old), seed=1)
+    study.add([{"x": 1.0, "k": k, "on": k > 1, "gap": 4} for k in range(4)], [0.0, 1.0, 2.0, 3.0])
+    new.write_text(LAB.replace("value =", "gap =").replace("1, 4] }", "1, 4], when = { on = true } }"))
+    table.write_text("x,k,on,gap,value\n1,0,false,4,0\n1,1,false,99,1\n1,2,true,4,2\n1,3,true,4,3\n")
+    for source in (study.path, table):
+        assert main(["import", str(new), str(source)]) == 0
+        trials = list(Study.open(new.with_suffix(".db")).trials())
+        assert [t.value for t in trials] == [0.0, 1.0, 2.0, 3.0]
+        assert ["gap" in t.params for t in trials] == [False, False, True, True]
+        new.with_suffix(".db").unlink()
+
+
 def test_a_study_of_a_changed_space(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old, new = tmp_path / "old.toml", tmp_path / "new.toml"
     old.write_text(LAB.replace("value =", "gap ="))

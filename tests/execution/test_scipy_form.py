@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import optimize
+from scipy.sparse import csr_array
 
-from saltus import Float, Space, minimize
+from saltus import Float, ObjectiveError, Space, minimize
 from saltus.execution.scipy_form import TOLERANCE, known_rules, rules_of
 
 # what SciPy takes is more than its types say
@@ -39,6 +40,7 @@ def shifted(x: Any, by: float, times: float) -> float:
         ),
         (LinearConstraint([[1, 1], [1, -1]], ub=[2, 3]), {"constraint 0[0]": 1.0, "constraint 0[1]": -4.0}),
         (LinearConstraint([1, 2], 0, np.inf), {"constraint 0": -5.0}),
+        (LinearConstraint(csr_array([[1, 2]]), 0, np.inf), {"constraint 0": -5.0}),
         ({"type": "ineq", "fun": total}, {"constraint 0": -3.0}),
         (
             [{"type": "eq", "fun": shifted, "args": (1, 2)}, NonlinearConstraint(total, -np.inf, 3)],
@@ -58,6 +60,8 @@ def test_every_form(constraints: Any, expected: dict[str, float]) -> None:
     [
         (3, "must be a NonlinearConstraint or a LinearConstraint of scipy.optimize, got 3"),
         ([total], "constraint 0 must be a NonlinearConstraint"),
+        ("x0 <= 1", "got 'x0 <= 1'.*text goes into Space"),
+        (LinearConstraint([math.nan, 1], 0, 1), "A must hold numbers"),
         ({"type": "less", "fun": total}, "a dict has type 'ineq' or 'eq' and a function fun"),
         (Bounds([0, 0], [1, 1]), "bounds go into bounds="),
         (NonlinearConstraint(total, 2, 1), "lb must not be above ub"),
@@ -77,7 +81,7 @@ def test_what_is_none(constraints: Any, words: str) -> None:
             NonlinearConstraint(lambda x: [[1, 2]], 0, 9),
             r"must be a number or a 1-D array, got shape \(1, 2\)",
         ),
-        (LinearConstraint([1, 1, 1], 0, 1), "3 columns, and there are 2 variables"),
+        (NonlinearConstraint(lambda x: None, 0, 9), "must be a number or a 1-D array, got None"),
     ],
 )
 def test_what_does_not_fit_the_point(constraint: Any, words: str) -> None:
@@ -87,9 +91,22 @@ def test_what_does_not_fit_the_point(constraint: Any, words: str) -> None:
 
 
 def test_a_linear_one_needs_variables_in_a_row() -> None:
-    (rule,) = rules_of(LinearConstraint([1, 1], 0, 1))
-    with pytest.raises(TypeError, match="needs variables in a row"):
-        list(rule({"a": 1.0, "b": 2.0}))
+    space = Space({"a": Float(0, 1), "b": Float(0, 1)})
+    with pytest.raises(TypeError, match=r"needs variables in a row.*where="):
+        minimize(lambda p: p["a"], space, constraints=LinearConstraint([1, 1], 0, 1))
+    for how in ({"bounds": [(0, 1)] * 3}, {"space": Space([Float(0, 1)] * 3)}):
+        for ends in ((-np.inf, 1), (1, 1)):
+            with pytest.raises(ValueError, match="constraint 0 has 2 columns, and there are 3 variables"):
+                minimize(total, constraints=LinearConstraint([1, 1], *ends), **how)
+
+
+def test_two_constraints_of_one_name() -> None:
+    with pytest.raises(ObjectiveError, match="two constraints have the name 'constraint 0'"):
+        minimize(
+            lambda x: (0.0, {"constraint 0": x[0]}),
+            bounds=[(0, 1)] * 2,
+            constraints=NonlinearConstraint(total, -np.inf, 1),
+        )
 
 
 def test_an_optimum_under_constraints() -> None:

@@ -32,6 +32,6 @@ def test_what_the_tables_say() -> None:
                     trail = [10.0 / (pace * (i + 1)) for i in range(500)]
                     record[Key(function, start, seed, repeat)] = Ran(1.0, trail)
     points, data = points_table(record, 2), data_table(record, 2)
-    assert "| good | 30 of 30 | 2.00 (2.00 to 2.00) | 2.00 (2.00 to 2.00) |" in points
-    assert "| bad | 30 of 30 | 1.00 (1.00 to 1.00) |" in points
-    assert "| edges | 0.04 | 50 D | 25 D | 25 D |" in data
+    assert "| good | 60 of 60 | 2.00 (2.00 to 2.00) | 2.00 (2.00 to 2.00) |" in points
+    assert "| bad | 60 of 60 | 1.00 (1.00 to 1.00) |" in points
+    assert "| edges | 0.04 | 50 D | 25 D | 25 D (25 to 25) |" in data

@@ -161,7 +161,7 @@ def test_known_points_are_not_proposed_again_among_the_first_ones() -> None:
 @pytest.mark.parametrize(
     ("point", "words"),
     [
-        ({"k": 11}, r"'k' must lie in \[-10.5, 10.5\], got 11"),
+        ({"k": 11}, r"'k' must lie in \[-10, 10\], got 11"),
         ({"kk": 1}, "'kk' is no variable; did you mean 'k'"),
         ({"k": "3"}, "got '3'; a whole number is expected"),
         ({"k": 2.5}, "'k' must be one of its values, got 2.5; a whole number is expected"),
@@ -218,12 +218,21 @@ def test_data_with_anything_wrong_is_not_taken_at_all() -> None:
         ([GOOD, {**GOOD, "k": 99}], [1.0, 2.0], None, "'k' must lie in"),
         ([GOOD, {**GOOD, "zz": 1}], [1.0, 2.0], None, "'zz' is no variable"),
         ([GOOD, {"k": 1}], [1.0, 2.0], None, "is missing"),
-        ([GOOD, BAD], [1.0], None, "2"),
+        ([GOOD, BAD], [1.0], None, "a value for each of 2 points, got 1"),
         ([GOOD, BAD], [1.0, 2.0], [4, 4], "increasing"),
         ([GOOD, BAD], [1.0, 2.0], [4], "an id for each of 2"),
     ):
         with pytest.raises(ValueError, match=words):
             optimizer.add(points, values, id=ids)
+    wrong: list[tuple[Any, Any, str]] = [
+        (None, 1.0, "a point, or a list of points, is expected, got None"),
+        ("k=1", 1.0, "a list of points, is expected, got 'k=1'"),
+        (["k", "x"], [1.0, 2.0], "a point is a dict of values by name, got 'k'"),
+        (GOOD, (1.0, {"heat": 2.0}), r"constraints are told as Outcome\(value, constraints\)"),
+    ]
+    for point, value, words in wrong:
+        with pytest.raises(TypeError, match=words):
+            optimizer.add(point, value)
     assert optimizer.best is None
     optimizer.add([GOOD, BAD], [1.0, 2.0], id=[4, 9])
     with pytest.raises(ValueError, match="id 9 is taken"):

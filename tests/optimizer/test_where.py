@@ -168,6 +168,77 @@ def test_what_others_have_evaluated_is_violated_if_it_is_not_allowed() -> None:
     assert optimizer.best.value == 3.0
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_first_mean_that_is_not_allowed_is_not_compared_with_known_points(
+    strategy: str, asynchronous: bool
+) -> None:
+    space = Space({"a": Float(0, 1), "b": Float(0, 1)}, where="a + 2*b <= 1")
+    optimizer = Optimizer(space, strategy=strategy, seed=1, asynchronous=asynchronous, auto_restart=True)
+    optimizer.enqueue({"a": 0.1, "b": 0.1})
+    played(optimizer, lambda p: p["a"] + 2 * p["b"] <= 1, 20)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_known_point_on_the_border_is_allowed_and_not_lost(strategy: str) -> None:
+    space = Space({"a": Float(0, 1), "b": Float(0, 1), "c": Float(0, 1)}, where="a + b + c <= 1")
+    best = {"a": 0.5, "b": 0.25, "c": 0.25}
+
+    def known(p: Any) -> float:
+        return float(0.0 if p == best else 1.0 + p["a"])
+
+    asked, told = (Optimizer(space, strategy=strategy, seed=1, auto_restart=True) for _ in range(2))
+    asked.enqueue(best, {"a": 0.1, "b": 0.2, "c": 0.7})  # as a sum of floats, a little above 1 or below it
+    told.add([best, {"a": 0.1, "b": 0.1, "c": 0.1}], [0.0, 1.1])
+    for optimizer in (asked, told):
+        while optimizer.evaluations < 20:
+            candidates = optimizer.ask()
+            optimizer.tell(candidates, [known(c.params) for c in candidates])
+        assert optimizer.best is not None
+        assert (optimizer.best.params, optimizer.best.violation) == (best, 0.0)
+
+
+@pytest.mark.parametrize("where", ["a + b <= 1", [lambda p: True, "a + b <= 1"]])
+def test_a_known_point_that_breaks_a_rule_is_refused_by_its_name(where: Any) -> None:
+    optimizer = Optimizer(Space({"a": Float(0, 1), "b": Float(0, 1)}, where=where), seed=1)
+    with pytest.raises(ValueError, match=r"{'a': 0.9, 'b': 0.8} breaks 'a \+ b <= 1' \(where\)$"):
+        optimizer.enqueue({"a": 0.9, "b": 0.8})
+    with pytest.raises(
+        ValueError, match=r"'b': 0.5} breaks 'a \+ b <= 1' \(where\); give its other variables, too$"
+    ):
+        optimizer.enqueue({"a": 0.9})
+
+
+def test_a_known_point_that_breaks_a_function_is_refused_by_its_name() -> None:
+    with pytest.raises(ValueError, match=r"breaks 'in_a_ball' \(where\)$"):
+        Optimizer(SPACES["ball"][0], seed=1).enqueue([1.0, 1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("strategy", ["saltus", "saltus-es", "dx-nes-ici"])
+def test_text_holds_where_a_variable_of_it_is_not_active(strategy: str) -> None:
+    variables = {"a": Float(0, 1), "kind": Categorical(["u", "v"]), "b": Float(0, 1, when={"kind": "u"})}
+    space = Space(variables, where=["a + b <= 0.5", "a <= 0.9"])
+    optimizer = Optimizer(space, strategy=strategy, seed=1, auto_restart=True)
+    optimizer.enqueue({"a": 0.6, "kind": "v"})
+    while optimizer.evaluations < 60:
+        candidates = optimizer.ask()
+        assert all(c.params["a"] + c.params.get("b", -0.4) <= 0.5 for c in candidates)
+        optimizer.tell(candidates, [c.params.get("b", -1.0) - c.params["a"] for c in candidates])
+    assert optimizer.best is not None
+    assert optimizer.best.params["kind"] == "v"
+    assert optimizer.best.value == pytest.approx(-1.9, abs=1e-2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_switch_with_which_little_is_allowed_is_tried(seed: int) -> None:
+    variables = {"size": Float(0, 10), "more": Float(0, 10), "on": Bool()}
+    space = Space(variables, where="size + more + 8*on <= 10")
+    result = minimize(
+        lambda p: (p["size"] - 7) ** 2 + (p["more"] - 3) ** 2 - 100 * p["on"], space, budget=60, seed=seed
+    )
+    assert result.fun == pytest.approx(-66, abs=1e-3)
+
+
 def test_a_single_point_may_be_all_that_is_allowed() -> None:
     space = Space({"k": Int(0, 50), "m": Int(0, 50), "n": Int(0, 50)}, where="k + m + n <= 0")
     result = minimize(lambda p: float(p["k"]), space, budget=10, seed=1)

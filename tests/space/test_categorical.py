@@ -26,6 +26,7 @@ MIXED = ["rbf", None, 3, 2.5, True]
         (lambda: Categorical([1, True]), "must differ, got 1 and True, which are equal"),
         (lambda: Categorical([1, 1.0]), "must differ, got 1 and 1.0"),
         (lambda: Categorical([math.nan, 1]), "NaN is equal to nothing"),
+        (lambda: Categorical([10**400, 10**400]), "must differ"),
         (lambda: Categorical([[1], [2]]), r"must be hashable, got \[1\]; give a name"),
         (lambda: Categorical("abc"), "must be a list of different values, got 'abc'"),
         (lambda: Categorical({"a", "b"}), "must be a list of different values"),

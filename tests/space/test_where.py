@@ -49,13 +49,14 @@ def test_what_it_says(text: str, rules: list[tuple[list[float], float]]) -> None
         ("a*b <= 1", "multiplies variables with each other: give a function instead, at character 2"),
         ("1/a <= 1", "must divide by a number other than 0, at character 2"),
         ("a/0 <= 1", "must divide by a number"),
-        ("c <= 1", "has an unknown name, 'c'"),
+        ("c <= 1", "has an unknown name, 'c', at character 1; there are a, b, long_name"),
         ("long_nam <= 1", "did you mean 'long_name'"),
         ("2a <= 1", "must go on with an operator, not with 'a', at character 2"),
         ("(a <= 1", "a bracket that is not closed, at character 1"),
         ("a) <= 1", r"not with '\)'"),
-        ("a ** 2 <= 1", r"must have a number or a name, not '\*', at character 4"),
+        ("a ** 2 <= 1", r"not '\*', at character 4; text is linear, a function can say anything"),
         ("a <= 1; b", "not with ';'"),
+        ("a <= 1 and b <= 1", "not with 'and', at character 8; several rules are a list"),
         ("sum(a) <= 1", "unknown name, 'sum'"),
         ("a <= 'x'", 'not "\'"'),
         ("1 <= 2", "compares no variables, at character 3"),
@@ -74,6 +75,11 @@ def test_what_it_cannot_say(text: str, words: str) -> None:
 def test_any_text_is_a_rule_or_a_clear_error(text: str) -> None:
     with suppress(ValueError):
         assert all(rule.factors.any() for rule in linear(text, NAMES, FLOATS))
+
+
+def test_a_name_that_text_cannot_hold() -> None:
+    with pytest.raises(ValueError, match="'a b' cannot stand in text: give a function"):
+        linear("a b + c <= 1", ["a b", "c"], FLOATS[:2])
 
 
 @pytest.mark.parametrize("given_rules", [3, [3], ["a <= 1", None], {"a": 1}.keys() | {2}])

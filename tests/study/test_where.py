@@ -40,6 +40,25 @@ def test_sessions_are_one_search_and_keep_the_rules(tmp_path: Path, strategy: st
     assert not any(trial.reason for trial in study.trials())
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_past_data_that_is_not_allowed_is_violated_and_never_the_best(
+    tmp_path: Path, asynchronous: bool
+) -> None:
+    how: dict[str, Any] = {"seed": 1, "asynchronous": asynchronous}
+    whole, pieces = (Study.create(tmp_path / f"{i}.db", SPACE, **how) for i in range(2))
+    for study in (whole, pieces):
+        study.add([{"a": 1.0, "b": 1.0, "k": 0}, {"a": 0.25, "b": 0.25, "k": 2}], [-100.0, 2.0])
+        assert [trial.violation > 0 for trial in study.trials()] == [True, False]
+        assert study.best is not None
+        assert study.best.value == 2.0
+    whole.optimize(cost, budget=12, workers=1)
+    for budget in (4, 8, 12):
+        Study.open(pieces.path).optimize(cost, budget=budget, workers=1)
+    assert essence(pieces) == essence(whole)
+    assert pieces.best is not None
+    assert pieces.best.params["a"] < 1
+
+
 def test_a_function_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="a study records known constraints as text"):
         made(tmp_path, Space({"a": Float(0, 1)}, where=lambda p: True))

@@ -103,7 +103,7 @@ def _within(space: Space, given: Sequence[table.Given]) -> tuple[list[Row], list
     own, rows, outside = Encoding(space), list[Row](), list[str]()
     for where, params, run in given:
         try:
-            rows.append(row(own, params, run))
+            rows.append(row(own, own.without_idle(params), run))
         except ValueError as error:
             outside.append(f"{where}: {error}")
     return rows, outside

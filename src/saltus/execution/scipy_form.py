@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import FloatArray, Params
+from ..space import Space
 from .evaluation import Constraints, Objective, evaluate
 
 TOLERANCE = 1e-6  # by which an equality may be missed
@@ -60,7 +61,12 @@ class Rule:
 
     def __call__(self, params: Params) -> Iterator[tuple[str, float]]:
         """Each side that is limited, by name, as something that must not be above 0."""
-        found = np.atleast_1d(np.asarray(self.fun(params), dtype=np.float64))
+        given = self.fun(params)
+        if given is None:
+            raise TypeError(
+                f"{self.name} must be a number or a 1-D array, got None; does it return anything?"
+            )
+        found = np.atleast_1d(np.asarray(given, dtype=np.float64))
         if found.ndim != 1:
             raise TypeError(f"{self.name} must be a number or a 1-D array, got shape {found.shape}")
         try:
@@ -98,10 +104,27 @@ class WithRules:
             return self.fun(params, *self.args)
         found = dict(pair for rule in self.rules for pair in rule(params.copy()))
         outcome = evaluate(self._plain, params)
+        for name in found.keys() & outcome.constraints.keys():
+            raise ValueError(f"two constraints have the name {name!r}: rename that of the objective")
         return outcome.value, {**outcome.constraints, **found}
 
     def _plain(self, params: Params) -> Any:
         return self.fun(params, *self.args)
+
+
+def check_linear(given: Any, space: Space) -> None:
+    """A clear error for a LinearConstraint that does not fit the variables."""
+    for i, each in enumerate(_several(given)):
+        if not hasattr(each, "A"):
+            continue
+        if space.names is not None:
+            raise TypeError(
+                f"constraint {i}: a LinearConstraint needs variables in a row, by bounds= or Space([...]); "
+                'with names write it as Space({...}, where="2*a + b <= 10")'
+            )
+        width = _matrix(each).shape[1]
+        if width != len(space):
+            raise ValueError(f"constraint {i} has {width} columns, and there are {len(space)} variables")
 
 
 def known_rules(given: Any) -> tuple[list[str], list[Any]]:
@@ -118,7 +141,7 @@ def known_rules(given: Any) -> tuple[list[str], list[Any]]:
             others.append(each)
             continue
         _rule("constraints", each)  # a clear error
-        A = np.atleast_2d(np.asarray(each.A, dtype=np.float64))
+        A = _matrix(each)
         low, high = (np.broadcast_to(np.asarray(end, float), len(A)) for end in (each.lb, each.ub))
         equal = low == high
         for row, lb, ub in zip(A[~equal], low[~equal].tolist(), high[~equal].tolist(), strict=True):
@@ -143,7 +166,7 @@ def rules_of(given: Any) -> tuple[Rule, ...]:
 
 
 def _several(given: Any) -> list[Any]:
-    alone = isinstance(given, Mapping) or not isinstance(given, Sequence)
+    alone = isinstance(given, Mapping | str) or not isinstance(given, Sequence)
     return [] if given is None else [given] if alone else list(given)
 
 
@@ -158,7 +181,8 @@ def _rule(name: str, given: Any) -> Rule:
     if not (hasattr(given, "lb") and hasattr(given, "ub")):
         raise TypeError(
             f"{name} must be a NonlinearConstraint or a LinearConstraint of scipy.optimize, got {given!r}; "
-            "or let the objective return (value, constraints), those above 0 violated"
+            "or let the objective return (value, constraints), those above 0 violated; text goes into "
+            "Space(..., where=...)"
         )
     low, high = (np.asarray(end, dtype=np.float64) for end in (given.lb, given.ub))
     if np.isnan(low).any() or np.isnan(high).any() or (low > high).any():
@@ -166,20 +190,20 @@ def _rule(name: str, given: Any) -> Rule:
             f"{name}: lb must not be above ub, and both numbers, got lb={given.lb}, ub={given.ub}"
         )
     if hasattr(given, "A"):
-        return Rule(name, partial(_product, np.atleast_2d(np.asarray(given.A, dtype=np.float64))), low, high)
+        A = _matrix(given)
+        if not np.isfinite(A).all():
+            raise ValueError(f"{name}: A must hold numbers that are finite, got {given.A}")
+        return Rule(name, partial(_product, A), low, high)
     if callable(getattr(given, "fun", None)):
         return Rule(name, given.fun, low, high)
     raise TypeError(f"{name} must have A or fun besides its limits, got {given!r}; bounds go into bounds=")
 
 
+def _matrix(given: Any) -> FloatArray:
+    """The factors of a LinearConstraint, one row for each component; SciPy also takes sparse ones."""
+    A = given.A.toarray() if hasattr(given.A, "toarray") else given.A
+    return np.atleast_2d(np.asarray(A, dtype=np.float64))
+
+
 def _product(A: FloatArray, params: Params) -> FloatArray:
-    if isinstance(params, dict):
-        raise TypeError(
-            "a LinearConstraint needs variables in a row: give bounds=, or Space([...]); with names let the "
-            "objective return (value, constraints)"
-        )
-    if A.shape[1] != len(params):
-        raise ValueError(
-            f"a LinearConstraint has {A.shape[1]} columns, and there are {len(params)} variables"
-        )
     return np.asarray(A @ params)

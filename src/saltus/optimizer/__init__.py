@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._checks import check_points
 from .._typing import FloatArray, Params
 from ..order import Outcome
 from ..result import Candidate
@@ -127,6 +128,7 @@ class Optimizer(AskTell):
         >>> optimizer.best.params, optimizer.evaluations
         ({'k': 7}, 0)
         """
+        check_points(params)
         if self._is_one(params):
             params, value, violation = [params], [value], None if violation is None else [violation]
         points = list(params)
@@ -134,7 +136,7 @@ class Optimizer(AskTell):
             for point in points:
                 self._encoding.check_names(point)
         numbers = [self._encoding.numbers_of(point) for point in points]
-        values, amounts, details = parsed(value, violation, len(points))
+        values, amounts, details = parsed(value, violation, len(points), "point")
         ids: Sequence[int] = range(self._next_id, self._next_id + len(points))
         if id is not None:
             ids = [id] if isinstance(id, int) else id
@@ -163,7 +165,7 @@ class Optimizer(AskTell):
         if outcome is not None:
             self._news.details[id] = outcome
         if self._domain.known is not None:  # others may have evaluated what is not allowed
-            violation += self._domain.known.of_numbers(numbers)
+            violation += self._domain.known.of_numbers(numbers, given=True)
         result = LateResult(id, *self._encoding.located(numbers), FOREIGN, value, violation)
         self._hear(result, self._search.phases, numbers)
         self._note([id], [value], [violation])

@@ -177,7 +177,7 @@ class AskTell:
     def _from_the_queue(self, most: int | None) -> list[Candidate]:
         """Candidates at points that were put in line; they belong to no batch."""
         if not self._started and not self._queue and not self._news.in_flight and self._doubts():
-            self._queue = [self._encoding.first]
+            self._queue = [self._first]
         if not self._queue:
             return []
         first, points = self._next_id, self._queue[:most]
@@ -255,7 +255,12 @@ class AskTell:
         known = self.memory.x
         if not len(known) or isinstance(self._search.phase, ModelRun):
             return False
-        return len(known) < self._domain.N + FIRST_MORE and not (known == self._encoding.first).all(1).any()
+        return len(known) < self._domain.N + FIRST_MORE and not (known == self._first).all(1).any()
+
+    @property
+    def _first(self) -> FloatArray:
+        """The first mean as a point in the user's order and units; if it is not allowed, what is instead."""
+        return self._encoding.first if self._domain.known is None else self._domain.known.first
 
     def _start(self) -> None:
         """The search begins: from the best of what is known, if anything is."""
@@ -266,8 +271,8 @@ class AskTell:
             return
         numbers = self.memory.x[row]
         x, plateaus = self._domain.with_values(Proposals(*self._encoding.located(numbers)))
-        if np.array_equal(numbers, self._encoding.first):
-            x = self._encoding.m  # not rounded
+        if np.array_equal(numbers, self._first):
+            x = self._encoding.m if self._domain.known is None else self._domain.known.start  # not rounded
         key = order.key(float(self.memory.values[row]), float(self.memory.violations[row]))
         self._search = begun(self._domain, self._encoding.m, Evaluated(x, plateaus, *key))
         self._news.late, self._news.strays = [], []

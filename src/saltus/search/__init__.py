@@ -88,7 +88,7 @@ def begun(domain: Domain, m: FloatArray, known: Evaluated | None = None) -> Sear
     strategy, noisy = domain.settings.strategy, domain.settings.noisy
     if domain.known is not None:
         m = domain.known.start
-        if known is not None and domain.known.excess(known.x[None], known.plateaus[None])[0] > 0.0:
+        if known is not None and domain.known.excess(known.x[None], known.plateaus[None], given=True)[0] > 0:
             known = None  # it breaks a rule
     start = m if known is None else known.x
     if strategy not in MANY_PHASES:

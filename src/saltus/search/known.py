@@ -47,9 +47,9 @@ class Known:
 
     # what is allowed
 
-    def excess(self, x: FloatArray, plateaus: FloatArray) -> FloatArray:
+    def excess(self, x: FloatArray, plateaus: FloatArray, given: bool = False) -> FloatArray:
         """By how much points break the rules; 0 where they are allowed."""
-        return self._of_numbers(self._encoding.numbers(x, plateaus), plateaus)
+        return self._of_numbers(self._encoding.numbers(x, plateaus), plateaus, given)
 
     def allowed(self, u: FloatArray) -> Mask:
         """Which points of the unit cube are allowed, as they are evaluated after rounding."""
@@ -67,18 +67,18 @@ class Known:
         rules = self._where.linear
         sizes = np.array([np.abs(rule.factors).sum() for rule in rules])
         factors, limits = np.array([rule.factors for rule in rules]), np.array([rule.limit for rule in rules])
-        return np.asarray((numbers @ factors.T - limits) / sizes)
+        return np.where(self._where.about(numbers), (numbers @ factors.T - limits) / sizes, -1.0)
 
-    def of_numbers(self, numbers: FloatArray) -> float:
+    def of_numbers(self, numbers: FloatArray, given: bool = False) -> float:
         """By how much one point in the user's units breaks the rules."""
         row = numbers[None]
-        return float(self._of_numbers(row, self._encoding.plateaus(row))[0])
+        return float(self._of_numbers(row, self._encoding.plateaus(row), given)[0])
 
-    def _of_numbers(self, numbers: FloatArray, plateaus: FloatArray) -> FloatArray:
+    def _of_numbers(self, numbers: FloatArray, plateaus: FloatArray, given: bool = False) -> FloatArray:
         def params(rows: FloatArray) -> list[Any]:
             return self._encoding.as_params(rows, self._encoding.plateaus(rows))
 
-        return self._where.excess(numbers, params)
+        return self._where.excess(numbers, params, given)
 
     # points that are
 
@@ -130,12 +130,21 @@ class Known:
 
     def home(self, memory: Memory) -> FloatArray:
         """The best allowed point of a memory, or the start, in the unit cube."""
-        row = memory.best
+        row, start = memory.best, self.cube.of_points(*self._start_point())[0]
         if row is not None:
             u = self.cube.snapped(self.cube.of_numbers(memory.x[row][None]))
             if self.allowed(u)[0]:
                 return np.asarray(u[0])
-        return np.asarray(self.cube.of_points(*self._start_point())[0])
+            if self.of_numbers(memory.x[row], given=True) == 0.0:  # on a limit itself
+                return self.border(u[0], start)
+        return np.asarray(start)
+
+    @property
+    def first(self) -> FloatArray:
+        """The start as a point in the user's order and units."""
+        if self.start is self._encoding.m:
+            return self._encoding.first
+        return np.asarray(self._encoding.numbers(*self._start_point())[0])
 
     def home_point(self) -> tuple[FloatArray, FloatArray]:
         """The start, and its plateaus."""
@@ -143,26 +152,36 @@ class Known:
         return x[0], plateaus[0]
 
     def replaced(self, u: FloatArray) -> FloatArray:
-        """Points of the unit cube; instead of those that are not allowed, the next ones of the pool."""
+        """Points of the unit cube; instead of those that are not allowed, the next ones of the pool.
+
+        If it has some with the same integers and categories, these are next: little may be allowed there.
+        """
         u, free = u.copy(), np.ones(len(self.pool), dtype=bool)
+        n = self.cube.n_continuous
         for i in np.flatnonzero(~self.allowed(u)).tolist():
             if not free.any():
                 free[:] = True
             far = ((self.pool - u[i]) ** 2).sum(axis=1)
+            far += self.cube.N * (self.pool[:, n:] != u[i, n:]).any(axis=1)
             nearest = int(np.where(free, far, np.inf).argmin())
             u[i], free[nearest] = self.pool[nearest], False
         return u
 
     @cached_property
     def pool(self) -> FloatArray:
-        """Allowed points of the unit cube, here and there."""
+        """Allowed points of the unit cube, here and there; of all integers and categories in turn."""
         rng = np.random.default_rng(1)
         found = self._sampled
         if len(found) < ENOUGH:
             first = found[0] if len(found) else self.cube.of_points(*self._start_point())[0]
             found = np.concatenate((found, self._walked(first, rng)))
         found = np.unique(found, axis=0)
-        return np.asarray(found[rng.permutation(len(found))[:POOL]])
+        found = found[rng.permutation(len(found))]
+        kinds = np.unique(found[:, self.cube.n_continuous :], axis=0, return_inverse=True)[1].ravel()
+        rows = np.argsort(kinds, kind="stable")
+        turns = np.empty(len(rows), dtype=np.intp)
+        turns[rows] = np.arange(len(rows)) - np.searchsorted(kinds[rows], kinds[rows])
+        return np.asarray(found[np.argsort(turns, kind="stable")[:POOL]])
 
     def _start_point(self) -> tuple[FloatArray, FloatArray]:
         n = self._encoding.n_continuous

@@ -105,7 +105,7 @@ def _rule(own: str, name: str, wanted: Wanted, places: dict[str, int], variables
             raise ValueError(f"{what}: {name!r} has no order for {wanted!r}; give a list of its values")
         low = -math.inf if wanted.at_least is None else float(wanted.at_least)
         high = math.inf if wanted.at_most is None else float(wanted.at_most)
-        first, last = _ends(parent)
+        first, last = parent.ends()
         if low > last or high < first:
             raise ValueError(f"{what}: {name!r} lies in [{first:g}, {last:g}], so it is never {wanted!r}")
         return Rule(place, None, low, high)
@@ -139,12 +139,6 @@ def _values(variable: Variable) -> list[float]:
         first, step, count = grid
         return [first + step * k for k in range(count)]
     return [float(value) for value in grid]
-
-
-def _ends(variable: Variable) -> tuple[float, float]:
-    """The least and the largest value."""
-    low, high = variable.range()
-    return (_nearest(variable, low), _nearest(variable, high)) if variable.discrete else (low, high)
 
 
 def _nearest(variable: Variable, number: float) -> float:

@@ -151,7 +151,7 @@ def _check_hashable(choice: Any) -> None:
             f"Categorical: each choice must be hashable, got {choice!r:.200}; give a name for it, "
             "and look up in the objective what it stands for"
         ) from None
-    if isinstance(choice, Real) and math.isnan(choice):
+    if isinstance(choice, Real) and choice != choice:
         raise ValueError("Categorical: NaN is equal to nothing, so it cannot be a choice; use None")
 
 

@@ -91,6 +91,18 @@ def _wanted(given: Any, what: str) -> Wanted:
     return values
 
 
+def said(when: Mapping[str, Wanted]) -> str:
+    """A condition in words.
+
+    >>> said({"kernel": ("rbf", "poly"), "layers": at_least(2)})
+    "kernel = 'rbf' or 'poly', layers at_least(2)"
+    """
+    return ", ".join(
+        f"{name} {wanted!r}" if isinstance(wanted, Within) else f"{name} = {' or '.join(map(repr, wanted))}"
+        for name, wanted in when.items()
+    )
+
+
 def plain(when: Mapping[str, Wanted]) -> dict[str, Any]:
     """A condition as JSON-able data, which `checked` takes."""
     return {name: _plain(wanted) for name, wanted in when.items()}

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .._checks import did_you_mean
 from .._typing import FloatArray, Mask, Params, PerVariable
 from .activity import Activity
+from .conditions import said
 from .fold import Fold
 from .lattice import Lattice
 from .space import Space
@@ -189,6 +190,8 @@ class Encoding:
         names, variables, activity = self.space.names, self.space.variables, self.space.activity
         if names is None:
             values = list(params)
+        elif not isinstance(params, Mapping):
+            raise TypeError(f"a point is a dict of values by name, got {params!r}")
         elif activity is not None:
             return self._active_numbers_of(params, names, activity)
         else:
@@ -214,12 +217,37 @@ class Encoding:
         self._check_on_grid(numbers, values)
         active = activity.active(numbers[None])[0].tolist()
         for i in activity.order:  # what is missing may be why another one is not active
-            name, when = names[i], self.space.variables[i].when
+            name = names[i]
             if active[i] and name not in params:
                 raise ValueError(f"a point has a value for each active variable; {name!r} is missing")
             if name in params and not active[i]:
-                raise ValueError(f"{name!r} is not active here, leave it out: it is when {when!r}")
+                raise ValueError(self._not_active(i))
         return numbers
+
+    def _not_active(self, i: int) -> str:
+        """What to say of a value for a variable that is not active."""
+        when = said(self.space.variables[i].when or {})
+        return f"{self.space.label(i)} is not active here, leave it out: it is where {when}"
+
+    def without_idle(self, params: dict[str, Any]) -> dict[str, Any]:
+        """A point without what is not active in it, whatever value it has.
+
+        >>> from saltus import Bool, Int
+        >>> space = Space({"on": Bool(), "k": Int(0, 9, when={"on": True})})
+        >>> Encoding(space).without_idle({"on": False, "k": 77})
+        {'on': False}
+        """
+        activity, names = self.space.activity, self.space.names
+        if activity is None or names is None:
+            return params
+        numbers, left = activity.idle.copy(), dict(params)
+        for i in activity.order:  # what others depend on comes before them
+            name, variable = names[i], self.space.variables[i]
+            if name in left and not activity.active(numbers[None])[0, i]:
+                del left[name]
+            elif name in left:
+                numbers[i] = variable.check_within(left[name], repr(name))
+        return left
 
     def _check_on_grid(self, numbers: FloatArray, values: Sequence[Any]) -> None:
         whole = numbers[self._discrete]
@@ -263,12 +291,15 @@ class Encoding:
             active = space.activity.active(numbers[None])[0]
             for i in some:
                 if not active[i]:
-                    when = space.variables[i].when
-                    raise ValueError(f"{names[i]!r} is not active here, leave it out: it is when {when!r}")
+                    raise ValueError(self._not_active(i))
             numbers = space.activity.settled(numbers[None])[0]
         whole = self.params_of(numbers)
-        if space.where.given and space.where.excess(numbers[None], lambda rows: [whole])[0] > 0:
-            raise ValueError(f"{whole!r} breaks a rule of the space (where)")
+        broken = space.where.broken(numbers, whole)
+        if broken is not None:
+            more = (
+                "; give its other variables, too" if len(some) < len(whole) or None in some.values() else ""
+            )
+            raise ValueError(f"{whole!r} breaks {broken!r} (where){more}")
         return numbers
 
     @property

@@ -81,7 +81,7 @@ class Space:
         if self.names is not None and any(v.when is not None for v in given):
             self.activity = Activity(self.names, self.variables)
         self.dimension = sum(not v.fixed for v in given)  # how many can vary
-        self.where = Where(() if where is None else where, self.keys, self.variables)
+        self.where = Where(() if where is None else where, self.keys, self.variables, self.activity)
 
     def __len__(self) -> int:
         """How many variables there are, fixed ones included."""

@@ -97,6 +97,16 @@ class Variable(ABC):
     def range(self) -> tuple[float, float]:
         """Lowest and highest point at which the search may start, in the user's units."""
 
+    def ends(self) -> tuple[float, float]:
+        """The least and the largest value."""
+        low, high = self.range()
+        if not self.discrete:
+            return low, high
+        grid = self.grid()
+        if isinstance(grid, tuple):
+            return grid[0], grid[0] + (grid[2] - 1) * grid[1]
+        return float(grid[0]), float(grid[-1])
+
     def grid(self) -> Grid:
         """The values in the user's units. Discrete variables only."""
         raise TypeError(f"{type(self).__name__} has no grid")
@@ -190,7 +200,8 @@ class Variable(ABC):
         low, high = self.range()
         value = float(given) if isinstance(given, Real | np.bool_) else math.nan
         if not (low <= value <= high and math.isfinite(value)):
-            raise ValueError(f"{what} must lie in [{low:g}, {high:g}], got {given!r}{self.hint(given)}")
+            first, last = self.ends()
+            raise ValueError(f"{what} must lie in [{first:g}, {last:g}], got {given!r}{self.hint(given)}")
         return value
 
     def hint(self, given: Any) -> str:

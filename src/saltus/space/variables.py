@@ -87,6 +87,11 @@ class Float(Variable):
         """Whether it has a step."""
         return self.step is not None
 
+    def hint(self, given: Any) -> str:
+        """As for all; and the step."""
+        number = super().hint(given)
+        return number or (f"; it goes from {self.low:g} in steps of {self.step:g}" if self.step else "")
+
     def range(self) -> tuple[float, float]:
         """The bounds, infinite where there is none; with a step, the outer ends of the outermost plateaus."""
         low, high = self._bounds()

@@ -6,6 +6,7 @@ linear in the variables. Text is parsed here and never executed.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -14,16 +15,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._checks import did_you_mean
-from .._typing import FloatArray
+from .._typing import FloatArray, Mask
 
 if TYPE_CHECKING:
+    from .activity import Activity
     from .variable import Variable
 
 Rule = str | Callable[[Any], bool]  # as users give them
 
 LONGEST = 10_000  # characters of a rule
 DEEPEST = 50  # brackets within brackets
-ROUNDING = 1e-12  # relative to its terms, by which a sum of grid values may be above its limit
+LISTED = 10  # names in a message
+ROUNDING = 1e-12  # relative to its terms, by which a sum of values as written may be above its limit
 _EPS = float(np.finfo(float).eps)
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[^\W\d]\w*)|(?P<sign><=|>=|==|!=|.))",
@@ -57,11 +60,14 @@ class Linear(NamedTuple):
     limit: float
     slack: float  # relative to its terms: above 0 it is looser, below 0 stricter, for rounding
 
-    def excess(self, numbers: FloatArray, caution: float = 0.0) -> FloatArray:
-        """By how much points, one row each, are above the limit, relative to its terms; 0 where allowed."""
+    def excess(self, numbers: FloatArray, given: bool = False) -> FloatArray:
+        """By how much points, one row each, are above the limit, relative to its terms; 0 where allowed.
+
+        What somebody has given is as it was written, and may be on the limit itself.
+        """
         found = numbers @ self.factors
         size = np.abs(numbers) @ np.abs(self.factors) + abs(self.limit)
-        above = found - self.limit - (self.slack - caution) * size
+        above = found - self.limit - (ROUNDING if given else self.slack) * size
         scale = float(np.abs(self.factors).sum())
         return np.asarray(np.where(above > 0.0, np.maximum(above / scale, 1e-300), 0.0))
 
@@ -83,8 +89,15 @@ class _Parser:
         self.tokens.append(("end", "", len(text)))
         self.next = 0
 
-    def error(self, words: str, at: int) -> ValueError:
-        return ValueError(f"where: {self.text!r} {words}, at character {at + 1}")
+    def error(self, words: str, at: int, hint: str = "") -> ValueError:
+        return ValueError(f"where: {self.text!r} {words}, at character {at + 1}{hint}")
+
+    def unknown(self, word: str) -> str:
+        """What may help with a name that is none."""
+        odd = next((name for name in self.names if not name.isidentifier() and name in self.text), None)
+        if odd is not None:
+            return f"; {odd!r} cannot stand in text: give a function instead"
+        return did_you_mean(word, self.names) or f"; there are {', '.join(self.names[:LISTED])}"
 
     def sign(self, *signs: str) -> str | None:
         """The next token, if it is one of these signs."""
@@ -112,7 +125,8 @@ class _Parser:
                 "must have <= or >=: an equality leaves no room; express one variable by the others", at
             )
         if kind != "end":
-            raise self.error(f"must go on with an operator, not with {word!r}", at)
+            several = "; several rules are a list" if word in ("and", "&", ",", ";") else ""
+            raise self.error(f"must go on with an operator, not with {word!r}", at, several)
         if not found:
             raise self.error("must compare something, with <= or >=", at)
         return found
@@ -147,7 +161,7 @@ class _Parser:
             return Sum({}, float(word))
         if kind == "name":
             if word not in self.names:
-                raise self.error(f"has an unknown name, {word!r}{did_you_mean(word, list(self.names))}", at)
+                raise self.error(f"has an unknown name, {word!r}", at, self.unknown(word))
             return Sum({word: 1.0}, 0.0)
         self.deep += 1
         if self.deep > DEEPEST:
@@ -161,7 +175,8 @@ class _Parser:
         elif kind == "end":
             raise self.error("ends where a number or a name should be", at)
         else:
-            raise self.error(f"must have a number or a name, not {word!r}", at)
+            hint = "; text is linear, a function can say anything"
+            raise self.error(f"must have a number or a name, not {word!r}", at, hint)
         self.deep -= 1
         return found
 
@@ -207,8 +222,15 @@ class Where:
         functions: the others.
     """
 
-    def __init__(self, given: Any, names: Sequence[str], variables: Sequence[Variable]) -> None:
-        """Take one rule or several."""
+    def __init__(
+        self,
+        given: Any,
+        names: Sequence[str],
+        variables: Sequence[Variable],
+        activity: Activity | None = None,
+    ) -> None:
+        """Take one rule or several; `activity` says where variables are active, if not everywhere."""
+        self._activity = activity
         alone = isinstance(given, str) or callable(given) or not isinstance(given, Iterable)
         self.given: tuple[Rule, ...] = (given,) if alone else tuple(given)
         self.linear: list[Linear] = []
@@ -224,22 +246,43 @@ class Where:
                     f"allowed, or a list of them, got {rule!r}"
                 )
 
-    def excess(self, numbers: FloatArray, params: Callable[[FloatArray], list[Any]]) -> FloatArray:
+    def excess(
+        self, numbers: FloatArray, params: Callable[[FloatArray], list[Any]], given: bool = False
+    ) -> FloatArray:
         """By how much points break the rules: 0 where all hold, and 1 for each function that says no.
 
         Args:
             numbers: one row each, in the user's order and units.
             params: makes what functions get of some of these rows.
+            given: whether somebody has given these points, and no search.
         """
         found = np.zeros(len(numbers))
-        for rule in self.linear:
-            found += rule.excess(numbers)
+        for rule, spoken_of in zip(self.linear, self.about(numbers).T, strict=True):
+            found += np.where(spoken_of, rule.excess(numbers, given), 0.0)
         if self.functions:
             rows = np.flatnonzero(found == 0.0)
             points = params(numbers[rows])
             for function in self.functions:
                 found[rows] += [not said for said in _answers(function, points)]
         return found
+
+    def about(self, numbers: FloatArray) -> Mask:
+        """Of which points, one row each, the linear rules, one column each, say anything.
+
+        All variables of a rule have to be active there.
+        """
+        active = np.ones(numbers.shape, bool) if self._activity is None else self._activity.active(numbers)
+        columns = [active[:, rule.factors != 0.0].all(axis=1) for rule in self.linear]
+        return np.array(columns, dtype=bool).reshape(len(self.linear), len(numbers)).T
+
+    def broken(self, numbers: FloatArray, params: Any) -> str | None:
+        """The first rule that a point breaks that somebody has given, or None."""
+        about = zip(self.linear, self.about(numbers[None])[0], strict=True)
+        linear = (
+            r.text for r, spoken_of in about if spoken_of and r.excess(numbers[None], given=True)[0] > 0
+        )
+        functions = (_name(function) for function in self.functions if not _answers(function, [params])[0])
+        return next(itertools.chain(linear, functions), None)
 
     def plain(self) -> list[str]:
         """As JSON-able data: text as it is, functions by their names, which can be compared, not called."""

@@ -331,8 +331,16 @@ def remember(memory: Memory, trials: Iterable[Trial], space: Space, direction: s
         values = [factor * o.value for o in outcomes]
         detailed = (i for i, o in enumerate(outcomes) if o.constraints or o.failure is not None)
         details = {i: replace(outcomes[i], value=values[i]) for i in detailed}
-        violations = [o.violation for o in outcomes]
+        violations = [o.violation + e for o, e in zip(outcomes, beyond(space, points), strict=True)]
         memory.extend(list(ids), np.array(x, dtype=np.float64), values, violations, details)
+
+
+def beyond(space: Space, points: Sequence[Params]) -> list[float]:
+    """By how much each point breaks the known constraints, as past data may; 0 where it is allowed."""
+    if not space.where.given:
+        return [0.0] * len(points)
+    numbers = np.array([space.numbers(point) for point in points])
+    return list(map(float, space.where.excess(numbers, list, given=True)))
 
 
 def as_plain(params: Params) -> Params:

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from .. import _serialize
+from .._checks import check_points
 from .._typing import Params
 from ..execution.evaluation import EvaluationError, Run, checked_outcome
 from ..order import Failure, Outcome
 from ..space import Encoding, Space
 from . import anew
 from .database import Database
-from .journal import as_plain, with_run
+from .journal import as_plain, beyond, with_run
 from .trial import PAST, Trial
 
 Row = tuple[Params, Run]  # a point, as in JSON, and what it gave
@@ -50,6 +51,7 @@ def new(database: Database, points: Iterable[Params]) -> list[Params]:
 
 def rows(space: Space, params: Any, value: Any, constraints: Any, failed: Any) -> list[Row]:
     """Points and what they gave, checked; the arguments are those of `Study.add`."""
+    check_points(params)
     own = Encoding(space)
     given = value, constraints, failed
     if isinstance(params, Mapping) or (space.names is None and (not len(params) or np.ndim(params[0]) == 0)):
@@ -98,10 +100,12 @@ def run(value: Any, constraints: Any, failed: Any) -> Run:
 
 def trials(database: Database, given: Sequence[Row]) -> list[Trial]:
     """New trials of past data; what is on record already, or given twice, with this outcome, is left out."""
-    first, made = database.count_trials(), list[Trial]()
+    first, made, space = database.count_trials(), list[Trial](), database.head.space
     seen: set[str] = set()
     for params, what in given:
         trial = with_run(Trial(first + len(made), PAST, params, "asked"), what)
+        if trial.status == "done":  # others may have evaluated what is not allowed
+            trial = replace(trial, violation=trial.violation + beyond(space, [params])[0])
         known, own = database.find(params), _outcome(trial)
         if own in seen or (known is not None and _outcome(known) == own):
             continue
