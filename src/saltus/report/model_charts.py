@@ -95,7 +95,7 @@ def pair(
     best: Trial | None,
     better: float,
 ) -> str:
-    """What to expect over two variables, darker where it is better, with what was tried on it.
+    """What to expect over two variables, bluer where it is better, with what was tried on it.
 
     Args:
         space, columns: which variables, the first across, the second upwards.

@@ -115,7 +115,7 @@ def pairs(summary: Summary, insight: Insight, shown: Shown, positive: bool) -> s
         ("ring", "best", summary.best is not None),
     )
     words = (
-        "What the model expects over two variables, darker where it is better, the others as at the best "
+        "What the model expects over two variables, bluer where it is better, the others as at the best "
         "point; the dots are all that was tried, whatever the others were."
     )
     return f'{paragraph(words)}{signs}<div class="small">\n' + "\n".join(figures) + "\n</div>"
