@@ -12,6 +12,8 @@ from saltus.cli.check import findings
 
 from .command_line import PYTHON, STUDY
 
+ONE_FLOAT = "[study]\nbudget = 9\nworkers = 1\n[space]\nx = { type = 'float', low = 0, high = 1 }\n"
+
 
 def checked(study: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, str]:
     before = sorted(os.listdir(study.parent))
@@ -75,6 +77,20 @@ def test_python_functions_and_constraints(tmp_path: Path, capsys: pytest.Capture
     code, said = checked(study, capsys)
     assert code == 2
     assert "did you mean 'cots'?" in said
+
+
+@pytest.mark.parametrize("written", ["model.py", "./model.py"])
+def test_a_file_of_the_study_is_not_where_the_command_runs(tmp_path: Path, written: str) -> None:
+    study = tmp_path / "study.toml"
+    (tmp_path / "model.py").write_text("print(1)", encoding="utf-8")
+    study.write_text(f"{ONE_FLOAT}[objective]\ncommand = ['python3', '{written}', '{{x}}']", encoding="utf-8")
+    said = [finding.sentence for finding in findings(study)]
+    note = f"{written} lies beside the study, and the command runs elsewhere: {{study_dir}}/model.py"
+    assert note in said
+    study.write_text(study.read_text().replace(written, "{study_dir}/model.py"), encoding="utf-8")
+    assert [finding.kind for finding in findings(study)] == ["ok", "ok", "now", "ok"]
+    study.write_text(study.read_text().replace("{study_dir}/model.py", "#" * 5000), encoding="utf-8")
+    assert "problem" in [finding.kind for finding in findings(study)]  # no name of a file is as long
 
 
 def test_what_may_be_a_mistake(study: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from saltus import Float, NotCountedError, Space, Study
+from saltus import Categorical, Float, NotCountedError, Space, Study
 from saltus.cli import main, show
 from saltus.study import RecordError
 from saltus.study.database import VERSION
@@ -146,3 +146,10 @@ def test_a_noisy_study_has_a_point_to_recommend(tmp_path: Path, capsys: pytest.C
     assert f"recommended: {found.value:.6g} +- {found.error:.2g}" in capsys.readouterr().out
     assert main(["report", str(study.path)]) == 0
     assert "Recommended point" in study.path.with_suffix(".html").read_text(encoding="utf-8")
+
+
+def test_text_is_written_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    study = Study.create(tmp_path / "beam.db", Space({"Stoff": Categorical(["Stahl", "Blähton"])}), seed=1)
+    study.optimize(lambda p: len(p["Stoff"]) * -1.0)
+    assert main(["show", str(study.path)]) == 0
+    assert 'Stoff = "Blähton"' in capsys.readouterr().out

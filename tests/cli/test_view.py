@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from saltus.cli.lines import columns
 from saltus.cli.view import BLOCKS, in_one, lines, sparkline
 from saltus.study.glance import Glance, Watcher
 
@@ -46,6 +48,17 @@ def test_it_fits_the_terminal(tmp_path: Path, width: int, budget: int | None, bl
     assert max(map(len, shown)) <= max(20, width - 3)
     if not blocks:
         assert "".join(shown).replace("…", "").isascii()
+
+
+def test_wide_characters_have_their_room(tmp_path: Path) -> None:
+    glance = glanced(tmp_path)
+    glance = replace(
+        glance, head=replace(glance.head, name="熱交換器" * 9), last_failure="故障" * 40, failures=1
+    )
+    shown = plain(lines(glance, 80, 80))
+    assert max(map(columns, shown)) <= 77
+    assert shown[0].endswith("  40 of 80")
+    assert shown[-2].endswith("…")
 
 
 def test_while_nothing_is_feasible(tmp_path: Path) -> None:

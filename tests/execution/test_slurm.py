@@ -62,6 +62,63 @@ def test_how_many_jobs_must_be_said(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "slurm needs the number of jobs: [study] workers = 8" in capsys.readouterr().err
 
 
+# a job is a process of this machine; there is one at most
+SBATCH = """#!/bin/sh
+echo x >> {folder}/tries
+mkdir {folder}/taken 2> /dev/null || {{ echo "sbatch: error: {why}" >&2; exit 1; }}
+setsid sh -c "$(cat "$1")" > {folder}/job.log 2>&1 & touch {folder}/jobs/$!; echo "Submitted batch job $!"
+"""
+SQUEUE = "#!/bin/sh\ncd {folder}/jobs; for job in *; do kill -0 $job 2> /dev/null && echo $job; done; true\n"
+SCANCEL = "#!/bin/sh\nkill -TERM -- -$1\n"
+
+
+def imitated(folder: Path, monkeypatch: pytest.MonkeyPatch, why: str, budget: int, workers: int) -> Path:
+    """A study on a SLURM that takes one job and refuses all others, for this reason."""
+    (folder / "jobs").mkdir()
+    for name, text in (("sbatch", SBATCH), ("squeue", SQUEUE), ("scancel", SCANCEL)):
+        (folder / name).write_text(text.format(folder=folder, why=why))
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    file = prepared(folder, "slurm", budget, seconds="0.4", workers=workers)
+    file.write_text(file.read_text() + f'memory = "500MB"\nlogs = "{folder / "logs"}"\n')
+    return file
+
+
+@pytest.mark.machines
+@pytest.mark.skipif(os.name != "posix", reason="shell scripts")
+def test_where_sbatch_takes_no_job_the_run_ends_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "taken").mkdir()
+    file = imitated(tmp_path, monkeypatch, "Batch job submission failed: Invalid partition name", 20, 2)
+    running = started(file)
+    try:
+        assert running.wait(120) == 1
+    finally:
+        running.kill()
+        running.wait()
+    said = file.with_name("run.log").read_text()
+    assert "sbatch takes no job: error: Batch job submission failed: Invalid partition name" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.machines
+@pytest.mark.skipif(os.name != "posix", reason="shell scripts")
+def test_where_some_jobs_are_refused_the_others_do_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = imitated(tmp_path, monkeypatch, "QOSMaxSubmitJobPerUserLimit", 20, 3)
+    running = started(file)
+    try:
+        assert running.wait(120) == 0, file.with_name("run.log").read_text()
+    finally:
+        running.kill()
+        running.wait()
+    assert evaluations(file) == 20
+    assert "Traceback" not in file.with_name("run.log").read_text()
+    assert len((tmp_path / "tries").read_text().splitlines()) < 20  # not again and again
+
+
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The daemons, for one test."""

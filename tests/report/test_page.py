@@ -93,6 +93,16 @@ def test_the_whole_page() -> None:
     assert page == render(summary, trials, snapshots, now=NOW)
 
 
+def test_an_exit_code_is_said_once() -> None:
+    for why, said in (
+        ("the command ended with exit code 5", "Trial 0; the command ended with exit code 5."),
+        ("no number on the last line", "Trial 0; no number on the last line; exit code 5."),
+    ):
+        failed = replace(recorded(1)[0][0], status="failed", value=None, reason=why, exit_code=5)
+        words = checked(render(summed_up([failed]), [failed], [], now=NOW)).text
+        assert said in words
+
+
 def test_before_anything_happened() -> None:
     summary = summed_up([], sessions=[])
     words = checked(render(summary, [], [], now=NOW)).text

@@ -318,6 +318,16 @@ def test_more_wrong_arguments(tmp_path: Path) -> None:
     assert study.optimize(bowl, budget=6, max_seconds=1e12).nfev == 6
 
 
+def test_the_bar_of_a_study_begins_where_it_was(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    study = made(tmp_path)
+    best = study.optimize(bowl, budget=25).fun
+    capfd.readouterr()
+    study.optimize(bowl, budget=25, progress=True)  # a cell that is run again
+    shown = capfd.readouterr().err.split("\r")[-1]
+    assert "100%" in shown
+    assert f"25/25 [00:00<?, ?eval/s, best {best:.6g}, restarts " in shown
+
+
 @pytest.mark.parametrize(
     ("fun", "direction"), [(bowl, "minimize"), (fails_sometimes, "maximize"), (constrained, "maximize")]
 )

@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from os.path import isfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -129,6 +130,12 @@ def notes(file: StudyFile) -> Iterator[Finding]:
             names = ", ".join(unused)
             said = f"{names}: not in the command, so the program must read it from standard input (JSON)"
             yield Finding("note", said)
+        for part in objective.command[1:]:
+            if not Path(part).is_absolute() and isfile(file.folder / part):
+                place = f"{{study_dir}}/{part.removeprefix('./')}"
+                yield Finding(
+                    "note", f"{part} lies beside the study, and the command runs elsewhere: {place}"
+                )
 
 
 def about_record(file: StudyFile, record: Path, workers: int) -> Iterator[Finding]:

@@ -4,6 +4,8 @@ import shutil
 import sys
 import textwrap
 from contextlib import suppress
+from itertools import accumulate
+from unicodedata import combining, east_asian_width
 
 _wiping = ""
 
@@ -50,6 +52,30 @@ def fitted(text: str, columns: int | None, indent: int) -> str:
         textwrap.fill(line, columns, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False)
         for line in text.splitlines()
     )
+
+
+def columns(text: str) -> int:
+    """How many columns a text takes on a terminal: a Chinese character two, an accent of its own none.
+
+    >>> columns("nylon"), columns("材料")
+    (5, 4)
+    """
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def start_of(text: str, most: int) -> str:
+    """As much of a text as so many columns have room for.
+
+    >>> start_of("nylon", 3), start_of("材料", 3)
+    ('nyl', '材')
+    """
+    return (
+        text[:most] if text.isascii() else text[: sum(end <= most for end in accumulate(map(_columns, text)))]
+    )
+
+
+def _columns(character: str) -> int:
+    return 0 if combining(character) else 2 if east_asian_width(character) in "WF" else 1
 
 
 def columns_of_output() -> int | None:

@@ -17,7 +17,7 @@ from .codes import DONE
 from .display import watch
 from .lines import columns_of_output, counted, fitted, printable
 from .studies import budget_of, is_record, opened, recommendation, record_of, what_matters
-from .values import assignments, items, listed
+from .values import assignments, items, listed, written
 
 _LONGEST_LIST = 10
 _LONGEST_LINE = 200
@@ -65,13 +65,13 @@ def as_text(
         value = "no value" if best.value is None else f"{best.value:.10g}"
         past = ", past data" if best.past else ""
         rows.append(("best", f"{value} (trial {best.id}{past}{violated})"))
-        rows += [("", f"{name} = {json.dumps(value)}") for name, value in items(best.params)]
+        rows += [("", f"{name} = {written(value)}") for name, value in items(best.params)]
         limits = list((best.constraints or {}).items())
         rows += [("constraints" if i == 0 else "", _judged(*limit)) for i, limit in enumerate(limits)]
     if recommended is not None:
         rows.append(("recommended", f"{recommended.value:.6g} +- {recommended.error:.2g} (estimate)"))
         params = as_plain(recommended.params)
-        rows += [("", f"{name} = {json.dumps(value)}") for name, value in items(params)]
+        rows += [("", f"{name} = {written(value)}") for name, value in items(params)]
     rows += _what_matters(shares or {})
     repeated = f", and {summary.repeated} answered from the record" if summary.repeated else ""
     if summary.forgotten:

@@ -15,9 +15,18 @@ def items(params: Params) -> list[tuple[str, Any]]:
     return list(params.items()) if isinstance(params, dict) else [(f"x{i}", v) for i, v in enumerate(params)]
 
 
+def written(value: Any) -> str:
+    """A value as JSON that people can read.
+
+    >>> written(0.1), written("Stöße"), written(True)
+    ('0.1', '"Stöße"', 'true')
+    """
+    return json.dumps(value, ensure_ascii=False)
+
+
 def assignments(params: Params) -> str:
     """All values in full: they may have to be typed in elsewhere."""
-    return "  ".join(f"{name}={json.dumps(value)}" for name, value in items(params))
+    return "  ".join(f"{name}={written(value)}" for name, value in items(params))
 
 
 def listed(params: Params) -> str:
@@ -27,4 +36,4 @@ def listed(params: Params) -> str:
 
 
 def _short(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else json.dumps(value)
+    return f"{value:.6g}" if isinstance(value, float) else written(value)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from ..study.glance import Glance
-from .lines import counted, printable
+from .lines import columns, counted, printable, start_of
 from .values import listed
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -59,15 +59,15 @@ def in_one(glance: Glance, budget: int | None) -> str:
 
 
 def _title(glance: Glance, budget: int | None, room: int, blocks: bool) -> Line:
-    name = printable(glance.head.name)[: room // 3]
+    name = start_of(printable(glance.head.name), room // 3)
     if budget is None:
         return [(f"{name}  ", "name"), (counted(glance.evaluations, "evaluation"), "")]
     text = f"  {glance.evaluations} of {budget}"
-    columns = room - len(name) - len(text) - 2
-    if not blocks or columns < 10:
+    long = room - columns(name) - len(text) - 2
+    if not blocks or long < 10:
         return [(name, "name"), (text, "")]
-    full = round(columns * min(1.0, glance.evaluations / budget))
-    return [(f"{name}  ", "name"), ("━" * full, "curve"), ("─" * (columns - full), "dim"), (text, "")]
+    full = round(long * min(1.0, glance.evaluations / budget))
+    return [(f"{name}  ", "name"), ("━" * full, "curve"), ("─" * (long - full), "dim"), (text, "")]
 
 
 def _named(name: str, parts: Line) -> Line:
@@ -142,13 +142,13 @@ def clipped(line: Line, room: int) -> Line:
     >>> clipped([("best  ", "dim"), ("0.123456789", "")], 12)
     [('best  ', 'dim'), ('0.123…', '')]
     """
-    if sum(len(text) for text, _ in line) <= room:
+    if sum(columns(text) for text, _ in line) <= room:
         return line
     kept: Line = []
     for text, style in line:
-        free = room - sum(len(t) for t, _ in kept)
-        if len(text) > free or text is line[-1][0]:
-            return [*kept, (text[: max(0, free - 1)] + "…", style)]
+        free = room - sum(columns(t) for t, _ in kept)
+        if columns(text) > free or text is line[-1][0]:
+            return [*kept, (start_of(text, max(0, free - 1)) + "…", style)]
         kept.append((text, style))
     return kept
 

@@ -17,16 +17,21 @@ class Progress(AbstractContextManager["Progress"]):
         if total is not None:
             self._bar = _kind_of_bar()(total=total, unit="eval", dynamic_ncols=True)
 
+    def begin(self, log: Log, optimizer: Optimizer, sign: float) -> None:
+        """Show what earlier sessions did, which says nothing about the speed of this one."""
+        if self._bar is None or not log.evaluations:
+            return
+        self._bar.n = self._bar.initial = log.evaluations
+        with suppress(OSError):
+            self._bar.set_postfix_str(self.described(log, optimizer, sign))
+
     def step(self, log: Log, optimizer: Optimizer, sign: float) -> None:
         """Show how many evaluations there are now; `sign` turns values back if they are maximised."""
         if self._bar is None:
             return
-        evaluations = log.evaluations
         with suppress(OSError):  # a terminal that was closed does not end the search
             self._bar.set_postfix_str(self.described(log, optimizer, sign), refresh=False)
-            if not self._bar.n:  # what earlier sessions did says nothing about the speed of this one
-                self._bar.n = self._bar.initial = evaluations - 1
-            self._bar.update(evaluations - self._bar.n)
+            self._bar.update(log.evaluations - self._bar.n)
 
     @staticmethod
     def described(log: Log, optimizer: Optimizer, sign: float) -> str:

@@ -95,7 +95,7 @@ def pair(
     best: Trial | None,
     better: float,
 ) -> str:
-    """What to expect over two variables, darker where it is better, with what was tried on it.
+    """What to expect over two variables, bluer where it is better, with what was tried on it.
 
     Args:
         space, columns: which variables, the first across, the second upwards.
@@ -129,7 +129,7 @@ def pair(
     tried = list(thinned(tried, _MOST_DOTS))
     marks = [
         plot.heat(f"heat-{i}-{j}", _png(pixels[::-1])),
-        plot.crosses([mark for mark, feasible in tried if not feasible], "violated"),
+        plot.crosses([mark for mark, feasible in tried if not feasible], "violated on"),
         plot.dots([mark for mark, feasible in tried if feasible], "value on"),
     ]
     if best is not None:

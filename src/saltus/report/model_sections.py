@@ -109,9 +109,13 @@ def pairs(summary: Summary, insight: Insight, shown: Shown, positive: bool) -> s
         figures.append(
             f"<figure><figcaption><span>{title}</span> <span>{ends}</span></figcaption>{chart}</figure>"
         )
-    signs = key(("value", "tried", True), ("ring", "best", summary.best is not None))
+    signs = key(
+        ("value", "tried", True),
+        ("violated on", "violates constraints", any(t.violation for _, t in shown.places)),
+        ("ring", "best", summary.best is not None),
+    )
     words = (
-        "What the model expects over two variables, darker where it is better, the others as at the best "
+        "What the model expects over two variables, bluer where it is better, the others as at the best "
         "point; the dots are all that was tried, whatever the others were."
     )
     return f'{paragraph(words)}{signs}<div class="small">\n' + "\n".join(figures) + "\n</div>"

@@ -15,7 +15,7 @@ from ..study.summary import Summary, Tally
 from ..study.trial import Session
 from .digest import Digest, Gathering
 
-AT_A_TIME = 20_000  # trials of a long record, until there is something to be seen
+AT_A_TIME = 5_000  # trials of a long record, until there is something to be seen
 
 Signs = tuple[tuple[int, int], ...]  # by which it is noticed that a record has changed
 

@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from .._version import __version__
+from ..execution.processes import how_it_ended
 from ..search.learnt import Share
 from ..search.recommendation import Recommended
 from ..study.journal import as_plain
@@ -257,7 +258,7 @@ def _last_failure(trial: Trial) -> str:
     facts = [f"Trial {trial.id}"]
     if trial.reason:
         facts.append(clipped(trial.reason, 2000).rstrip("."))
-    if trial.exit_code is not None:
+    if trial.exit_code is not None and how_it_ended(trial.exit_code) not in (trial.reason or ""):
         facts.append(f"exit code {trial.exit_code}")
     if trial.attempts > 1:
         facts.append(f"{count(trial.attempts)} attempts")

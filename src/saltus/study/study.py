@@ -311,6 +311,8 @@ class Study(Looking, Changing, ByHand):
                 on_error="infeasible",
                 on_evaluation=on_evaluation,
             )
+            if bar is not None:
+                bar.begin(journal, optimizer, driver.sign)
             with (
                 interruptible(driver, evaluator, say),
                 session.on_record(database, lambda: journal, workers, objective) as own,
