@@ -54,7 +54,7 @@ def test_one_worker_is_the_synchronous_search(strategy: str, space: str) -> None
     np.testing.assert_array_equal(one.sd, other.sd)
 
 
-@pytest.mark.parametrize(("strategy", "evaluations"), [("saltus", 100), ("saltus-es", 1200)])
+@pytest.mark.parametrize(("strategy", "evaluations"), [("saltus", 60), ("saltus-es", 1200)])
 def test_one_worker_is_the_same_in_every_piece_of_the_default(strategy: str, evaluations: int) -> None:
     space = Space([Float(-5, 5), Float(-5, 5), Int(-10, 10), Int(-10, 10), Int(-10, 10), Bool()])
     phases = set()

@@ -272,7 +272,7 @@ def test_a_finished_study_begins_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("strategy", "total"),
-    [("saltus", 160), ("saltus-es", 200), ("cma-es-margin", 1200)],
+    [("saltus", 120), ("saltus-es", 200), ("cma-es-margin", 1200)],
 )
 def test_restarts_come_at_the_same_place(tmp_path: Path, strategy: str, total: int) -> None:
     whole = Study.create(tmp_path / "whole.db", SPACE, seed=1, strategy=strategy)
