@@ -123,10 +123,22 @@ def test_looking_on_ends_quietly(tmp_path: Path) -> None:
     assert "interrupted" not in shown
 
 
+# the command, with lines of a log that come sooner one after the other
+OFTEN = """
+import sys
+
+import saltus.cli.display as shown
+from saltus.__main__ import main
+
+shown.SHORTEST_PAUSE = 0.2
+sys.exit(main())
+"""
+
+
 def test_looking_on_from_a_pipe(study: Path) -> None:
     """Before there is a record, and while it grows."""
     study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'), encoding="utf-8")
-    watch = [sys.executable, "-m", "saltus", "show", "--watch", str(study)]
+    watch = [sys.executable, "-c", OFTEN, "show", "--watch", str(study)]
     run = [sys.executable, "-m", "saltus", "run", "-q", str(study)]
     with subprocess.Popen(watch, stdout=subprocess.PIPE, text=True, cwd=ROOT) as looking:
         assert looking.stdout is not None
