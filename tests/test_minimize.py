@@ -214,7 +214,7 @@ def test_constraints() -> None:
     unknown = minimize(lambda p: (math.nan, [1.0]), SPACE, budget=20, seed=1, maximize=True)
     assert math.isnan(unknown.fun)
 
-    nowhere = minimize(lambda p: (bowl(p), [1.0 + p["k"]]), SPACE, budget=50, seed=1)
+    nowhere = minimize(lambda p: (bowl(p), [1.0 + p["k"]]), SPACE, budget=25, seed=1)
     assert not nowhere.success
     assert nowhere.violation == 1.0
     assert "violates least" in nowhere.message

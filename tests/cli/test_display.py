@@ -30,7 +30,7 @@ from ..objectives import bowl
 from ..study.studies import made
 from .command_line import ROOT, STUDY, wait_for_running
 
-SMALL = STUDY.replace("budget = 40", "budget = 8")
+SMALL = STUDY.replace("budget = 40", "budget = 4")  # before there is a model
 
 
 def on_a_terminal(
@@ -58,9 +58,10 @@ def on_a_terminal(
 
 
 def test_nobody_reads_what_it_says(study: Path) -> None:
+    study.write_text(SMALL, encoding="utf-8")
     words = f"{sys.executable} -m saltus run {study} 2>&1 >/dev/null | head -n 1"
     subprocess.run(["sh", "-c", words], capture_output=True, text=True, cwd=ROOT)
-    assert Study.open(study.with_suffix(".db")).summary().evaluations == 40
+    assert Study.open(study.with_suffix(".db")).summary().evaluations == 4
 
 
 def test_some_lines_on_a_terminal(study: Path) -> None:
@@ -86,7 +87,7 @@ def test_colours_and_drawings_only_where_they_are_wanted(
     assert "\x1b[36m" not in shown
     assert ("\x1b[" in shown) == drawn
     if not drawn:
-        assert "/8 evaluations, best " in shown
+        assert "/4 evaluations, best " in shown
 
 
 def test_without_rich_there_is_one_line(study: Path, tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_without_rich_there_is_one_line(study: Path, tmp_path: Path) -> None:
     study.write_text(SMALL, encoding="utf-8")
     code, shown = on_a_terminal(["run", str(study)], environment={"PYTHONPATH": str(tmp_path)})
     assert code == 0
-    assert re.search(r"\r\x1b\[K[1-8]/8 evaluations, best ", shown)
+    assert re.search(r"\r\x1b\[K[1-4]/4 evaluations, best ", shown)
     assert "\r\x1b[K      study: bowl" in shown  # it is gone when the result is printed
 
 
@@ -122,10 +123,22 @@ def test_looking_on_ends_quietly(tmp_path: Path) -> None:
     assert "interrupted" not in shown
 
 
+# the command, with lines of a log that come sooner one after the other
+OFTEN = """
+import sys
+
+import saltus.cli.display as shown
+from saltus.__main__ import main
+
+shown.SHORTEST_PAUSE = 0.2
+sys.exit(main())
+"""
+
+
 def test_looking_on_from_a_pipe(study: Path) -> None:
     """Before there is a record, and while it grows."""
     study.write_text(STUDY.replace("BEGIN {", 'BEGIN { system("sleep 30");'), encoding="utf-8")
-    watch = [sys.executable, "-m", "saltus", "show", "--watch", str(study)]
+    watch = [sys.executable, "-c", OFTEN, "show", "--watch", str(study)]
     run = [sys.executable, "-m", "saltus", "run", "-q", str(study)]
     with subprocess.Popen(watch, stdout=subprocess.PIPE, text=True, cwd=ROOT) as looking:
         assert looking.stdout is not None
@@ -209,19 +222,19 @@ def test_quiet_and_verbose(study: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["run", str(study), "-q"]) == 0
     done = capsys.readouterr()
     assert done.err == ""
-    assert "evaluations: 8" in done.out
-    assert main(["run", str(study), "-v", "--budget", "16"]) == 0
+    assert "evaluations: 4" in done.out
+    assert main(["run", str(study), "-v", "--budget", "8"]) == 0
     said = capsys.readouterr().err
-    assert "the search goes on: 8 of 16 evaluations, 2 variables, strategy saltus" in said
-    assert "the search stopped after 16 evaluations: The budget of evaluations was used up." in said
+    assert "the search goes on: 4 of 8 evaluations, 2 variables, strategy saltus" in said
+    assert "the search stopped after 8 evaluations: The budget of evaluations was used up." in said
     assert "phase" not in said
-    assert main(["run", str(study), "-q", "--budget", "20"]) == 0
+    assert main(["run", str(study), "-q", "--budget", "12"]) == 0
     assert capsys.readouterr().err == ""  # it says so no longer
 
 
 @pytest.mark.parametrize("rich", [True, False])
 def test_what_a_function_prints_stands_above_the_drawing(study: Path, tmp_path: Path, rich: bool) -> None:
-    lines = STUDY.partition("[objective]")[0].replace("budget = 40", "budget = 6") + "[objective]\n"
+    lines = STUDY.partition("[objective]")[0].replace("budget = 40", "budget = 4") + "[objective]\n"
     study.write_text(lines + 'python = "talking:cost"\n', encoding="utf-8")
     cost = "def cost(p):\n    print('meshing ...\\rmesh is there')\n    return p['k']\n"
     (study.parent / "talking.py").write_text(cost, encoding="utf-8")
@@ -233,6 +246,6 @@ def test_what_a_function_prints_stands_above_the_drawing(study: Path, tmp_path: 
     code, shown = on_a_terminal(["run", str(study)], environment=environment)
     assert code == 0, shown
     said = [before for before, _ in re.findall(r"([^\n]*?)(mesh is there)\r\n", shown)]
-    assert len(said) == 6
+    assert len(said) == 4
     assert all(before.endswith(("\x1b[2K", "\x1b[K")) for before in said)  # where the drawing was wiped away
     assert "meshing" not in shown  # written over by what printed it

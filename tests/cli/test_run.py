@@ -161,13 +161,14 @@ def test_a_record_that_is_removed_stops_the_run(study: Path) -> None:
 
 
 def test_other_characters_and_closed_streams(study: Path) -> None:
-    study.write_text(STUDY.replace('"bad k"', '"\\303\\274\\377"'), encoding="utf-8")
-    command = [sys.executable, "-m", "saltus", "run", str(study)]
+    failing = STUDY.replace('"bad k"', '"\\303\\274\\377"').replace("k == 2", "k > 4")
+    study.write_text(failing, encoding="utf-8")
+    command = [sys.executable, "-m", "saltus", "run", str(study), "--budget", "4"]
     done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
     assert done.returncode == 0
     assert b"| \xfc\\ufffd" in done.stdout
     for closed in (">&-", "2>&-"):
-        words = f"{sys.executable} -m saltus run {study} --budget 41 {closed}"
+        words = f"{sys.executable} -m saltus run {study} --budget 5 {closed}"
         assert subprocess.run(["sh", "-c", words], capture_output=True, cwd=ROOT).returncode == 0
 
 
@@ -185,7 +186,7 @@ def test_working_folders_of_a_killed_run_are_removed(study: Path, tmp_path: Path
         process.kill()
     assert len(list(scratch.glob("*/trial-*"))) == 2
     study.write_text(STUDY, encoding="utf-8")
-    assert saltus("run", study, env=environment).returncode == 0
+    assert saltus("run", study, "--budget", "4", env=environment).returncode == 0
     assert list(scratch.iterdir()) == []
 
 

@@ -55,7 +55,7 @@ NAMES = ["threads", "processes", "loky"]
 
 @pytest.mark.parametrize("pool", POOLS, ids=NAMES)
 def test_an_executor_changes_nothing(pool: Callable[[], Executor]) -> None:
-    settings: dict[str, Any] = {"budget": 50, "seed": 3, "on_error": "infeasible"}
+    settings: dict[str, Any] = {"budget": 30, "seed": 3, "on_error": "infeasible"}
     with pool() as executor:
         there = minimize(fails_sometimes, SPACE, executor=executor, **settings)
     assert there.failures > 0
@@ -68,13 +68,13 @@ def test_a_study_survives_a_pool_that_broke(
 ) -> None:
     fun = partial(dies_once, folder=tmp_path)
     with pool() as executor, pytest.raises(WorkerError, match="the executor is broken"):
-        study.optimize(fun, budget=60, executor=executor)
+        study.optimize(fun, budget=45, executor=executor)
     assert (tmp_path / "died").exists()
     assert 0 < sum(t.evaluated for t in study.trials()) < 40
     with pool() as executor:
-        result = study.optimize(fun, budget=60, executor=executor)
+        result = study.optimize(fun, budget=45, executor=executor)
     assert result.failures == 0
-    assert trials(study) == trials(undisturbed(tmp_path, 60))
+    assert trials(study) == trials(undisturbed(tmp_path, 45))
 
 
 def test_a_broken_pool_gives_back_the_optimizer(tmp_path: Path) -> None:

@@ -25,11 +25,12 @@ def restored(optimizer: Optimizer) -> Optimizer:
     return Optimizer.restore(json.loads(json.dumps(optimizer.state(), allow_nan=False)))
 
 
-def check(strategy: str, name: str, seed: int, run: list[Evaluated]) -> None:
+def check(strategy: str, name: str, seed: int, run: list[Evaluated], *, straight: bool = True) -> None:
     """To 1e-9, since processors round differently: as long as the last digits do not decide.
 
     Where two runs depart from one another, so must one on this machine whose values differ in the last digits
-    depart from one that has them all: differences of a smooth function, for instance, magnify those.
+    depart from one that has them all: differences of a smooth function, for instance, magnify those. One that
+    did not go straight on, but was restored on the way, is first of all the same as one that did.
     """
     with np.load(file_of(strategy)) as files:
         expected = files[f"{name}-{seed}"][: len(run)]
@@ -40,11 +41,11 @@ def check(strategy: str, name: str, seed: int, run: list[Evaluated]) -> None:
     assert last >= (6 if strategy == DEFAULT_STRATEGY else EVALUATIONS // 8), (
         f"evaluation {last} is another one"
     )
-    case = CASES[name]
-    whole = again(case, strategy, seed, len(run))
-    assert departure(as_rows(run), whole) == len(run)
+    case, rows = CASES[name], as_rows(run)
+    if not straight:
+        assert departure(rows, again(case, strategy, seed, len(run))) == len(run)
     rounded = (again(inexact(case, k), strategy, seed, last + 1) for k in range(8))  # no farther than needed
-    assert any(departure(rows, whole[: last + 1]) <= last for rows in rounded), (
+    assert any(departure(other, rows[: last + 1]) <= last for other in rounded), (
         f"evaluation {last} is another one"
     )
 
@@ -85,7 +86,7 @@ def test_another_search_is_noticed() -> None:
     row = run[120]
     run[120] = row._replace(x=row.x + 1e-6)
     with pytest.raises(AssertionError):
-        check(how, "continuous", 1, run)
+        check(how, "continuous", 1, run, straight=False)
 
 
 @pytest.mark.parametrize(("strategy", "name", "seed"), RUNS)
@@ -118,4 +119,4 @@ def test_the_search_is_the_recorded_one_when_it_is_restored_in_the_middle_of_bat
             run[candidate.id] = Evaluated(np.asarray(candidate.params), value, violation)
             if len(run) % 7 == 3:
                 optimizer = restored(optimizer)
-    check(strategy, name, seed, [run[id] for id in range(evaluations)])
+    check(strategy, name, seed, [run[id] for id in range(evaluations)], straight=False)

@@ -71,10 +71,9 @@ def test_all_phases_with_categories_can_be_restored() -> None:
     assert {"MixedRun", "Newton", "IntegerSweep", "CategoryPairs"} <= {phase for phase, _ in one}
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_what_the_model_has_spared_of_categories_can_be_restored(seed: int) -> None:
-    one = played(Optimizer(MIXED, seed=seed), cost, 130)
-    assert one == played(Optimizer(MIXED, seed=seed), cost, 130, restored=True)
+def test_what_the_model_has_spared_of_categories_can_be_restored() -> None:
+    one = played(Optimizer(MIXED, seed=1), cost, 130)
+    assert one == played(Optimizer(MIXED, seed=1), cost, 130, restored=True)
     assert {"ModelRun", "IntegerSweep", "SparedCategories"} <= {phase for phase, _ in one}
 
 

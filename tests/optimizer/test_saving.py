@@ -183,14 +183,14 @@ def test_a_state_without_the_memory_does_not_grow() -> None:
 def test_copies_and_pickles_go_on_alike() -> None:
     optimizer = asynchronous(SPACES["mixed"], seed=1)
     world = World(optimizer, 6, seed=2)
-    world.run(150)
+    world.run(60)
     world.fill()
     for other in (copy.copy(optimizer), copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
         assert type(other) is Optimizer
         assert other.state() == optimizer.state()
         twin = World(other, 6, seed=3)
         twin.running = list(world.running)
-        twin.run(40)
+        twin.run(20)
         assert other.state() != optimizer.state()
     assert optimizer.pending == sorted(world.running, key=lambda c: c.id)  # none was touched by the others
 

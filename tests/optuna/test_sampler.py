@@ -502,7 +502,7 @@ class TestManyProcesses:
         sampler = SaltusSampler(search_space=SPACE, **options)
         return optuna.load_study(storage=storage, study_name="s", sampler=sampler)
 
-    @pytest.mark.parametrize(("strategy", "steps"), [("saltus", 60), ("saltus-es", 200)])
+    @pytest.mark.parametrize(("strategy", "steps"), [("saltus", 40), ("saltus-es", 200)])
     def test_all_come_to_the_same_state(self, strategy: str, steps: int) -> None:
         storage = Late()
         studies = self.together(storage, 4, strategy=strategy)

@@ -14,12 +14,13 @@ import pytest
 
 from saltus import Bool, Float, Int, Optimizer, Ordinal, Outcome, Space, Stop, _serialize, minimize
 from saltus._typing import FloatArray
+from saltus.search import restarts
 from saltus.search.coordinate_scan import CoordinateScan
 from saltus.search.mixed_run import MixedRun
 from saltus.search.model_run import SMALLEST_SIDE, ModelRun
 from saltus.search.newton import Newton
 from saltus.search.proposal import Domain, Evaluated, Proposals, Results
-from saltus.search.restarts import ALONE, DEEPENED, PRIOR, Saltus
+from saltus.search.restarts import DEEPENED, PRIOR, Saltus
 from saltus.search.schedule import usual_covariance
 from saltus.search.settings import MANY_PHASES, Settings
 from saltus.space.encoding import Encoding
@@ -109,7 +110,7 @@ def test_values_of_any_size(scale: float, offset: float) -> None:
         return scale * value, [scale * (p["x"] - 3)]
 
     space = Space({"x": Float(-5, 5), "y": Float(-5, 5), "k": Int(0, 20)})
-    result = minimize(fun, space, seed=1, budget=100)
+    result = minimize(fun, space, seed=1, budget=60)
     assert result.params["k"] == 7
     assert result.fun == pytest.approx(scale * offset, abs=1e-3 * scale)
 
@@ -661,11 +662,14 @@ def runs_with_constraints(space: Space, evaluations: int, **options: Any) -> lis
     return seen
 
 
-def test_with_constraints_model_runs_come_first_and_then_have_half_of_the_evaluations() -> None:
+def test_with_constraints_model_runs_come_first_and_then_have_half_of_the_evaluations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(restarts, "ALONE", 100)  # less than there is, since model runs are dear
     mixed = Space([Float(-5, 5), Int(-5, 5)])
-    seen = runs_with_constraints(mixed, 750)
+    seen = runs_with_constraints(mixed, 480)
     first = next(before for before, name in seen if name != "ModelRun")
-    assert first >= ALONE
+    assert first >= 100
     spent = {True: 0, False: 0}  # by model runs and by others, since model runs take turns
     turns = [phase for phase in seen if phase[0] > first]
     while turns[0][1] != "ModelRun":

@@ -17,7 +17,7 @@ from saltus.cli import main
 from saltus.execution.command import Command
 from saltus.report.words import coordinate, parameter
 from saltus.study import SettingsError
-from saltus.study.database import Database
+from saltus.study.points import Points
 from saltus.study.settings import StudyFile
 from saltus.study.trial import Trial
 
@@ -96,16 +96,12 @@ def test_a_session_that_was_killed_goes_on(tmp_path: Path) -> None:
         {"kernel": "rbf", "x": "0.5"},
     ],
 )
-def test_a_point_on_record_has_what_is_active_and_nothing_else(tmp_path: Path, params: Any) -> None:
-    study = Study.create(tmp_path / "study.db", SPACE, seed=1)
-    database = Database(study.path, write=False)
-    try:
-        database._check_point({"kernel": "rbf", "x": 0.5})
-        database._check_point({"fine": None, "kernel": "poly", "degree": 4, "x": 1})
-        with pytest.raises(ValueError, match="params must"):
-            database._check_point(params)
-    finally:
-        database.close()
+def test_a_point_on_record_has_what_is_active_and_nothing_else(params: Any) -> None:
+    points = Points(SPACE)
+    points.check({"kernel": "rbf", "x": 0.5})
+    points.check({"fine": None, "kernel": "poly", "degree": 4, "x": 1})
+    with pytest.raises(ValueError, match="params must"):
+        points.check(params)
 
 
 def written(folder: Path, when: str) -> Path:

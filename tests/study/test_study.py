@@ -272,7 +272,7 @@ def test_a_finished_study_begins_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("strategy", "total"),
-    [("saltus", 160), ("saltus-es", 200), ("cma-es-margin", 1200)],
+    [("saltus", 120), ("saltus-es", 200), ("cma-es-margin", 1200)],
 )
 def test_restarts_come_at_the_same_place(tmp_path: Path, strategy: str, total: int) -> None:
     whole = Study.create(tmp_path / "whole.db", SPACE, seed=1, strategy=strategy)
@@ -344,9 +344,8 @@ def test_what_matters_is_in_the_record(tmp_path: Path, fun: Any, direction: Any)
     assert set(shares) == {"x", "k", "on"}
     points = [{"x": 0.0, "k": 3, "on": True}, {"x": 3.0, "k": 8, "on": False}]
     assert study.predict(points) == result.predict(points)
-    assert study.sensitivity(everywhere=True) != shares
     trials = list(study.trials())
-    study.sensitivity()
+    assert study.sensitivity(everywhere=True) != shares
     assert list(study.trials()) == trials
 
 

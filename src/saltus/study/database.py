@@ -5,13 +5,10 @@ nothing. Outcomes are also forced to the disk at once; those that took less than
 long, and be paid again when the power fails. Each row has a checksum: damage is never taken for data.
 """
 
-import itertools
 import json
 import math
-import operator
 import os
 import sqlite3
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -20,16 +17,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .._typing import Params
 from .._version import __version__
-from ..order import Failure
-from ..space import Categorical, Space
-from ..space.activity import Activity
+from ..space import Space
 from .connection import connected, explained
 from .errors import RecordError
-from .rows import as_json, checksum, hash_of, insert, point_row, trial_row, typed
+from .points import Points
+from .rows import as_json, checksum, hash_of, insert, point_row, trial_of, trial_row, typed
 from .trial import Head, Session, Snapshot, Tell, Trial
 
 APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
@@ -38,7 +32,6 @@ APPLICATION = 0x53414C54  # "SALT": says in the file's header whose it is
 # in 4 every study waited for its batches
 VERSION = 5
 SYNC_INTERVAL = 0.05  # seconds
-_LARGEST = sys.float_info.max
 _WITH_POINTS = "SELECT trials.*, points.* FROM trials LEFT JOIN points USING (id)"
 
 # on record, whether the objective is noisy: it is not, nobody has said, it is
@@ -74,12 +67,7 @@ class Database:
             with explained(self.path):
                 self._check_header()
             self.head = self._head()
-            variables = self.head.space.variables
-            self._categories = [(i, v) for i, v in enumerate(variables) if isinstance(v, Categorical)]
-            ranges = (variable.range() for variable in variables)
-            self._low, self._high = zip(
-                *((max(a, -_LARGEST), min(b, _LARGEST)) for a, b in ranges), strict=True
-            )
+            self._points = Points(self.head.space)
             if write:
                 self._check_index()
         except BaseException:
@@ -331,7 +319,9 @@ class Database:
                     trial, point = self._checked("trials", row[:-4]), row[-4:]
                     if point[0] is None:
                         raise self._damaged(f"the point of trial {trial[0]} is missing")
-                    yield self._trial(trial, self._checked("points", point)[1])
+                    params = json.loads(self._checked("points", point)[1])
+                    self._points.check(params)
+                    yield trial_of(trial, params)
 
     def snapshots(self, first: int = 0) -> Iterator[Snapshot]:
         """All generations from a number on, one at a time."""
@@ -379,52 +369,6 @@ class Database:
         if checksum(row[:-1]) != row[-1]:
             raise self._damaged(f"row {row[0]!r} of the table {table} has a wrong checksum")
         return row[:-1]
-
-    def _trial(self, row: tuple[Any, ...], params: Any) -> Trial:
-        id, generation, status, value, violation, constraints, failure, *rest = row
-        amounts = None
-        if constraints is not None:
-            given = json.loads(constraints).items()
-            amounts = {name: math.nan if c is None else float(c) for name, c in given}
-        kind = None if failure is None else Failure[failure]
-        point = json.loads(params)
-        self._check_point(point)
-        return typed(Trial(id, generation, point, status, value, violation, amounts, kind, *rest))
-
-    def _check_point(self, params: Any) -> None:
-        """A value for each active variable, in their order and within their ranges, and nothing else."""
-        space = self.head.space
-        if space.activity is not None:
-            self._check_active(params, space.activity)
-            return
-        named = isinstance(params, dict) and space.names is not None and tuple(params) == space.names
-        listed = isinstance(params, list) and space.names is None and len(params) == len(space)
-        if not (named or listed):
-            raise ValueError("params must be a number or a choice for each variable")
-        self._check_values([*params.values()] if isinstance(params, dict) else [*params])
-
-    def _check_active(self, params: Any, activity: Activity) -> None:
-        """The same where there are conditions."""
-        space = self.head.space
-        given = [isinstance(params, dict) and name in params for name in space.keys]
-        if not isinstance(params, dict) or [*params] != [*itertools.compress(space.keys, given)]:
-            raise ValueError("params must be a number or a choice for each active variable")
-        idle = zip(space.keys, space.variables, activity.idle.tolist(), strict=True)
-        values = [
-            params[name] if name in params else variable.python(np.array([number]), np.zeros(1))[0]
-            for name, variable, number in idle
-        ]
-        self._check_values(values)
-        if activity.active(np.array([space.numbers(params)]))[0].tolist() != given:
-            raise ValueError("params must hold what is active, and nothing else")
-
-    def _check_values(self, values: list[Any]) -> None:
-        for column, categorical in self._categories:
-            values[column] = categorical.number(values[column])
-        if not {*map(type, values)} <= {int, float, bool}:
-            raise ValueError("params must be a number or a choice for each variable")
-        if not (all(map(operator.le, self._low, values)) and all(map(operator.le, values, self._high))):
-            raise ValueError("params must lie within the ranges of their variables")
 
     def _damaged(self, what: str) -> RecordError:
         return RecordError(f"{self.path}: the record is damaged: {what}; use a copy that is not")

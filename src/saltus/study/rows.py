@@ -1,4 +1,4 @@
-"""Rows of a record: what Python's objects become in a table, their checksums, and what a row may hold."""
+"""Rows of a record: what objects become in a table, and back; their checksums, and what a row may hold."""
 
 import hashlib
 import json
@@ -10,6 +10,8 @@ from dataclasses import fields
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
+from .._typing import Params
+from ..order import Failure
 from .trial import Head, Session, Snapshot, Tell, Trial
 
 R = TypeVar("R", Head, Trial, Session, Snapshot, Tell)
@@ -65,6 +67,17 @@ def trial_row(trial: Trial) -> tuple[Any, ...]:
     if trial.failure is not None:
         row["failure"] = trial.failure.name
     return tuple(row.values())
+
+
+def trial_of(row: Sequence[Any], params: Params) -> Trial:
+    """Of a row of the table trials, and its point."""
+    id, generation, status, value, violation, constraints, failure, *rest = row
+    amounts = None
+    if constraints is not None:
+        given = json.loads(constraints).items()
+        amounts = {name: math.nan if c is None else float(c) for name, c in given}
+    kind = None if failure is None else Failure[failure]
+    return typed(Trial(id, generation, params, status, value, violation, amounts, kind, *rest))
 
 
 def point_row(trial: Trial) -> tuple[Any, ...]:
