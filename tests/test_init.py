@@ -33,10 +33,6 @@ NOT_LOADED = {
     ),
     "from saltus import Study": ("scipy.special", "scipy.stats", *OTHERS),
     "import saltus.cli": ("scipy.special", "scipy.stats", *OTHERS),
-    # of a search with a model, and what it says of the variables
-    "from saltus import *; minimize(sum, Space([Float(0, 1)] * 2), budget=12).sensitivity": (
-        *("scipy.stats", *OTHERS),
-    ),
 }
 
 

@@ -12,8 +12,7 @@ bars.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,33 +51,11 @@ class Sensitivity(NamedTuple):
 
 def samples(N: int, seed: int = 1) -> tuple[FloatArray, FloatArray]:
     """Two sets of points that fill the unit cube evenly, one row each: fewer, the more coordinates it has."""
-    rng = np.random.default_rng(seed)
+    from scipy.stats import qmc
+
     count = 1 << int(np.log2(max(EVALUATIONS / N, 1)))
-    count = min(max(count, LEAST_SAMPLES), MOST_SAMPLES)
-    both = np.column_stack([_spread(count, base, rng) for base in itertools.islice(_primes(), 2 * N)])
+    both = qmc.Sobol(2 * N, seed=seed).random(min(max(count, LEAST_SAMPLES), MOST_SAMPLES))
     return both[:, :N], both[:, N:]
-
-
-def _spread(count: int, base: int, rng: np.random.Generator) -> FloatArray:
-    """The first numbers of a Halton sequence: the digits of 0, 1, 2 ... in a base, permuted, backwards.
-
-    Errors of indices are up to half as large again as with SciPy's sequences of Sobol, and small beside the
-    error bars; to import those takes longer than all that is done here.
-    """
-    numbers, scale, left = np.zeros(count), 1.0, np.arange(count)
-    while left.any():
-        left, digits = np.divmod(left, base)
-        scale /= base
-        numbers += scale * rng.permutation(base)[digits]
-    return numbers + scale * rng.random(count)
-
-
-def _primes() -> Iterator[int]:
-    known: list[int] = []
-    for k in itertools.count(2):
-        if all(k % prime for prime in known):
-            known.append(k)
-            yield k
 
 
 def indices(functions: Functions, a: FloatArray, b: FloatArray) -> Indices:
