@@ -253,6 +253,13 @@ def test_at_first_local_runs_and_scans_have_twice_what_each_global_kind_has() ->
         assert ended(search(), point(1.0), **spent | {kind: 490}) == kind
 
 
+def test_after_a_rugged_valley_large_runs_have_their_turn_before_local_ones() -> None:
+    saltus = search()
+    smooth, rugged = (ended(saltus, point(1.0)) for saltus.rugged in (False, True))
+    assert (smooth, rugged) == ("local", "large")
+    assert ended(saltus, point(1.0), large=1000, local=400, scan=400, small=400) == "local"
+
+
 @pytest.mark.parametrize("kind", ["small", "large", "local", "scan"])
 def test_the_next_run_is_of_the_kind_that_has_brought_most_for_what_it_cost(kind: str) -> None:
     saltus = search()

@@ -11,6 +11,7 @@ import pytest
 
 from saltus import Float, Int, Optimizer, Outcome, Space, _serialize
 from saltus._typing import FloatArray
+from saltus.search import valley
 from saltus.search.proposal import Domain, Evaluated, Results
 from saltus.search.schedule import PHASES
 from saltus.search.settings import Settings
@@ -154,6 +155,27 @@ def test_several_workers_get_several_points_along_a_step() -> None:
 def test_a_goal_out_of_reach_ends_it_once_it_has_shrunk() -> None:
     assert Player(kink, goal=6.0).play() < 0.7 * Player(kink).play()
     assert Player(kink, goal=100.0).play() == Player(kink).play()
+
+
+def terrace(x: FloatArray) -> float:
+    """Plateaus, and a slope that is seen from the lowest one alone."""
+    return float((np.floor(3 * np.abs(x - AT)) ** 2).sum() + abs(x[0] - AT[0]) / 100)
+
+
+def test_it_ends_soon_where_it_has_shrunk_and_finds_nothing_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    player = Player(terrace)
+    spent = player.play()
+    assert player.valley.done
+    assert player.valley.rugged
+    monkeypatch.setattr(valley, "LOST", 0.0)
+    assert spent < 0.5 * Player(terrace).play()
+
+
+def test_a_best_point_that_was_luck_does_not_end_it_on_its_way_there() -> None:
+    lucky = Evaluated(np.full(5, 3.0), np.empty(0), 0.0, 7.01)
+    player = Player(kink, start=lucky)
+    player.play()
+    assert player.valley.best.value == pytest.approx(7.0, abs=1e-9)
 
 
 def test_with_integers_these_stay_as_they_are() -> None:

@@ -55,6 +55,7 @@ PRIOR = {
     "lattice": 1.0,
     "model": 1.0,
 }
+RUGGED = {"large": 2.0}  # instead, where steps by quadratics have failed: what few candidates find is a trap
 GROWN = 1.5  # times the evaluations: then another lattice run at the same incumbent may know more
 
 
@@ -72,6 +73,7 @@ class Saltus:
         self.won = dict.fromkeys(PRIOR, 0)  # runs since then that found something better
         self.kind = "small"
         self.failures = 0  # local runs in a row that found nothing better
+        self.rugged = False  # the last valley was
         self.shallow = False  # the incumbent was found by a short descent
         self.measured = 0  # evaluations before the last lattice run at this incumbent
         self.restarts = 0
@@ -166,6 +168,8 @@ class Saltus:
             self.won[self.kind] += better
         if self.kind in ("local", "scan"):
             self.failures = 0 if better else self.failures + 1
+        if isinstance(self.phase, Valley):
+            self.rugged = self.phase.rugged
         self.stop = Stop.CONVERGED
         if point.violation == math.inf:
             self.stop = Stop.INFEASIBLE
@@ -209,7 +213,8 @@ class Saltus:
         kinds = self._kinds()
         if "model" in kinds and 2 * self.spent["model"] <= sum(self.spent.values()):
             return "model"
-        rates = {kind: (PRIOR[kind] + self.won[kind]) / (1 + self.spent[kind]) for kind in kinds}
+        prior = PRIOR | RUGGED if self.rugged else PRIOR
+        rates = {kind: (prior[kind] + self.won[kind]) / (1 + self.spent[kind]) for kind in kinds}
         return max(rates, key=lambda kind: rates[kind])
 
     def _kinds(self) -> list[str]:
@@ -292,6 +297,7 @@ class Saltus:
             "large": self.large,
             "opened": self.opened,
             "shallow": self.shallow,
+            "rugged": self.rugged,
             "measured": self.measured,
             "stop": None if self.stop is None else self.stop.name,
             "descent": self.descent.state(),
@@ -308,6 +314,7 @@ class Saltus:
             point = state[name]
             setattr(self, name, None if point is None else _serialize.like(nowhere, point, name))
         self.opened, self.shallow = bool(state["opened"]), bool(state["shallow"])
+        self.rugged = bool(state["rugged"])
         if state["model"] is not None:
             self.domain.model.restore(state["model"])
         self.kind = {kind: kind for kind in PRIOR}[state["kind"]]

@@ -35,6 +35,8 @@ PATIENCE, PATIENCE_PER_VARIABLE = 10, 30  # generations, and evaluations, in whi
 LOCAL = 0.1  # it has found a valley when it has shrunk to this ...
 RECENT = 10  # ... and if the gain of so many generations ...
 HOPE = 10.0  # ... times this does not reach its goal, it ends
+LOST = 0.03  # it is lost where steps fail, it has shrunk to this and found nothing better over half its patience
+RETURN = 2.0  # if the gain of its generations over as long, times this, does not reach its best point
 FRACTIONS = (1.0, 0.5, 2.0)  # of a step, for several workers
 
 
@@ -44,7 +46,7 @@ class Valley(GaussianPhase):
     gaussian: Gaussian[cmaes.Constants, cmaes.State, cmaes.Population]
     saved = (
         *("population", "goal", "start", "best", "first_sd", "trail", "bests", "price", "count"),
-        *("points", "promised", "shape", "stepping", "pause", "waited", "fitted", "reach", "done"),
+        *("points", "promised", "shape", "stepping", "pause", "waited", "fitted", "reach", "stale", "done"),
     )
 
     def __init__(
@@ -69,6 +71,7 @@ class Valley(GaussianPhase):
         self.trail: list[float] = []  # the best value so far, after each of the last generations
         self.bests: list[float] = []  # of the last generations, each for itself
         self.count = 0  # evaluations
+        self.stale = 0  # generations since the best point was found
         self.points: FloatArray = np.empty((0, domain.N))  # of a step
         self.promised = 0.0  # by it
         self.shape: FloatArray = np.eye(domain.n_continuous)  # of its quadratic, in the axes of the Gaussian
@@ -158,7 +161,7 @@ class Valley(GaussianPhase):
         better = found.key < before.key
         self.stepping = better and before.value - found.value >= KEPT * self.promised
         if better:
-            self.best, self.pause = found, 0
+            self.best, self.pause, self.stale = found, 0, 0
             gaussian, share = self.gaussian, LEARNT if self.stepping else PARTLY
             state = cmaes.reshaped(gaussian.state, self.shape, share)
             gaussian.state = cmaes.moved(gaussian.constants, state, found.x[:n])
@@ -170,8 +173,9 @@ class Valley(GaussianPhase):
     def _after(self, results: Results, ranking: Ranking) -> None:
         found = results.best()
         self.count += len(results.values)
+        self.stale += 1
         if found.key < self.best.key:
-            self.best = found
+            self.best, self.stale = found, 0
         self.trail = [*self.trail[-RECENT:], self.best.value]
         self.bests = [*self.bests[1 - self.patience :], found.value]
         self.waited += 1
@@ -202,7 +206,17 @@ class Valley(GaussianPhase):
             spread = max(self.bests) - min(self.bests)
             if not spread > SAME_VALUE * abs(self.best.value):
                 return True
-        return self._hopeless(largest)
+        return self._lost(largest) or self._hopeless(largest)
+
+    def _lost(self, largest: float) -> bool:
+        """Whether it has shrunk on something rugged, and is unlikely to get below its best point."""
+        half = self.patience // 2
+        if not self.rugged or largest > LOST * self.first_sd or self.best.violation > 0:
+            return False
+        if self.stale < half or len(self.bests) < 2 * half:
+            return False
+        before, now = min(self.bests[-2 * half : -half]), min(self.bests[-half:])
+        return now - self.best.value >= RETURN * (before - now)
 
     def _hopeless(self, largest: float) -> bool:
         """Whether the goal is out of reach at the pace of the last generations."""
@@ -211,6 +225,11 @@ class Valley(GaussianPhase):
         if self.best.violation > 0 or self.goal[0] > 0 or largest > LOCAL * self.first_sd:
             return False
         return self.best.value - HOPE * (self.trail[0] - self.trail[-1]) > self.goal[1]
+
+    @property
+    def rugged(self) -> bool:
+        """Whether steps have failed again and again: no quadratic tells the shape of this."""
+        return self.pause == LONGEST_PAUSE
 
     def where(self) -> tuple[FloatArray, FloatArray]:
         """The Gaussian, and the integers as they are."""
