@@ -64,7 +64,7 @@ ROWS = {
         Row(5000, (5, 10)),
         Row(10**4, (5, 10), FUNNELS),
     ),
-    "bbob-boxed": (Row(100, (5, 10)), Row(500, (5, 10, 20))),
+    "bbob-boxed": (Row(100, (5, 10, 20)), Row(500, (5, 10, 20))),
     "bbob-largescale": (Row(200, (80, 160, 320)),),
 }
 DUELS = {CONSTRAINED: (10, 20, 50, 100, 200), NOISY: (50, 100, 200, 500)}

@@ -36,6 +36,11 @@ def test_the_share_of_targets() -> None:
     assert share(runs, 5, 1) == (2 + 5) / (2 * len(TARGETS))
 
 
+def test_a_run_ends_with_its_last_target_or_its_budget() -> None:
+    assert Run(10, (1, 2, 7), 0.1).evaluations(5) == 50
+    assert Run(10, tuple(range(1, len(TARGETS) + 1)), 0.1).evaluations(5) == len(TARGETS)
+
+
 def test_a_record_comes_back_and_makes_a_table(tmp_path: Path) -> None:
     file = tmp_path / "small.csv"
     keys = [Key("saltus-es", 5, f, 1, 0) for f in (1, 2)] + [Key("SMAC", 5, 1, 1, 0)]
