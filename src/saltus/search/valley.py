@@ -35,8 +35,8 @@ PATIENCE, PATIENCE_PER_VARIABLE = 10, 30  # generations, and evaluations, in whi
 LOCAL = 0.1  # it has found a valley when it has shrunk to this ...
 RECENT = 10  # ... and if the gain of so many generations ...
 HOPE = 10.0  # ... times this does not reach its goal, it ends
-LOST = 0.03  # it is lost where steps fail, it has shrunk to this and found nothing better over half its patience
-RETURN = 2.0  # if the gain of its generations over as long, times this, does not reach its best point
+LOST = 0.03  # where steps fail it ends when it has shrunk to this, nothing was better for half its patience ...
+RETURN = 2.0  # ... and the gain of its generations over as long, times this, does not reach its best point
 FRACTIONS = (1.0, 0.5, 2.0)  # of a step, for several workers
 
 
