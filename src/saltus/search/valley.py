@@ -35,8 +35,9 @@ PATIENCE, PATIENCE_PER_VARIABLE = 10, 30  # generations, and evaluations, in whi
 LOCAL = 0.1  # it has found a valley when it has shrunk to this ...
 RECENT = 10  # ... and if the gain of so many generations ...
 HOPE = 10.0  # ... times this does not reach its goal, it ends
-LOST = 0.03  # where steps fail it ends when it has shrunk to this, nothing was better for half its patience ...
-RETURN = 2.0  # ... and the gain of its generations over as long, times this, does not reach its best point
+LOST = 0.03  # where steps fail it ends when it has shrunk to this, found nothing for half its patience, ...
+STALE = 20  # ... at least so many generations, ...
+RETURN = 2.0  # ... and the gain of its generations over as long, times this, does not reach its best
 FRACTIONS = (1.0, 0.5, 2.0)  # of a step, for several workers
 
 
@@ -213,7 +214,7 @@ class Valley(GaussianPhase):
         half = self.patience // 2
         if not self.rugged or largest > LOST * self.first_sd or self.best.violation > 0:
             return False
-        if self.stale < half or len(self.bests) < 2 * half:
+        if self.stale < max(STALE, half) or len(self.bests) < 2 * half:
             return False
         before, now = min(self.bests[-2 * half : -half]), min(self.bests[-half:])
         return now - self.best.value >= RETURN * (before - now)
