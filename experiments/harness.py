@@ -45,7 +45,9 @@ class Summary(NamedTuple):
         """Mean evaluations with its interval; successes if not all."""
         if not self.successes:
             return f"0/{self.trials}"
-        text = f"{self.mean:.0f} ± {self.half_width:.0f}"
+        text = f"{self.mean:.0f}"
+        if self.successes > 1:
+            text += f" ± {self.half_width:.0f}"
         return text if self.successes == self.trials else f"{text} ({self.successes}/{self.trials})"
 
 

@@ -45,6 +45,7 @@ def test_summary() -> None:
     s = summary([Trial(True, 10), Trial(True, 14), Trial(False, 99)])
     assert (s.trials, s.successes, s.mean, s.iqr, s.per_success) == (3, 2, 12.0, 2.0, 61.5)
     assert str(s) == "12 ± 4 (2/3)"
+    assert str(summary([Trial(True, 10), Trial(False, 99)])) == "10 (1/2)"
     assert str(summary([Trial(False, 5)])) == "0/1"
 
 
