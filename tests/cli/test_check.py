@@ -137,3 +137,10 @@ def test_by_hand(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert " by hand: there is no [objective]" in said
     assert said.splitlines()[-1] == f"  points: saltus ask {study}"
     assert "saltus run" not in said
+
+
+def test_what_follows_has_the_same_record(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = study.parent / "the other.db"
+    code, said = checked(study, capsys, "--db", str(other))
+    assert code == 0
+    assert said.splitlines()[-1] == f"  run it: saltus run {study} --db '{other}'"

@@ -166,6 +166,8 @@ def test_known_points_are_not_proposed_again_among_the_first_ones() -> None:
         ({"k": "3"}, "got '3'; a whole number is expected"),
         ({"k": 2.5}, "'k' must be one of its values, got 2.5; a whole number is expected"),
         ({"k": math.inf}, "'k' must lie in .* got inf; a whole number is expected"),
+        ({"k": 10**400}, "'k' must lie in"),
+        ({"x": 10**400}, "'x' must lie in"),
         ({"grid": 2}, "'grid' must be one of its values, got 2"),
         ({"x": math.nan}, "'x' must lie in"),
         ({"x": "0.5"}, "got '0.5'; a number is expected"),

@@ -570,6 +570,17 @@ class TestManyProcesses:
         assert len(asked) == 45
         assert len(set(asked)) >= 43  # one may be asked again when its batch is over
 
+    def test_a_first_trial_that_never_ends_is_nothing_to_later_batches(self) -> None:
+        study = optuna.create_study(sampler=SaltusSampler(seed=1))
+        suggest(study.ask())  # killed; it has no point of the search, whose space was not known yet
+        for _ in range(12):
+            trial = study.ask()
+            study.tell(trial, cost(suggest(trial)))
+        records = [TrialRecord.read(trial.system_attrs) for trial in study.trials]
+        slots = [record.slot for record in records if record is not None and record.batch == record.number]
+        assert len(slots) > 5
+        assert set(slots[1:]) == {0}
+
     def test_a_batch_is_seen_before_the_trials_that_it_is_made_of(self) -> None:
         """As in a database that shows an attribute of one trial before the end of another."""
         storage = InMemoryStorage()

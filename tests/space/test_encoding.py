@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from saltus import Bool, Float, Int, Ordinal, Space
+from saltus import Bool, Float, Int, Optimizer, Ordinal, Space
 from saltus.space.encoding import Encoding
 from saltus.space.variable import Variable
 
@@ -143,6 +143,12 @@ def test_a_start_is_what_was_written(init: float) -> None:
     encoding = Encoding(space)
     (params,) = encoding.decode(encoding.m[None], np.empty((1, 0))).params
     assert [params[name] for name in ("free", "log", "other", "one")] == [init] * 4
+
+
+def test_a_mean_is_what_was_written() -> None:
+    space = Space([Float(1e-5, 1), Float(1e-5, 1, log=True), Float(1e-5, 1, init=0.5), Int(0, 9)])
+    first = Optimizer(space, mean=[0.01, 0.01, 0.01, 3], seed=1).ask()[0]
+    assert np.asarray(first.params).tolist() == [0.01, 0.01, 0.01, 3.0]
 
 
 def test_one_sided_logs() -> None:

@@ -59,6 +59,12 @@ def test_past_data_that_is_not_allowed_is_violated_and_never_the_best(
     assert pieces.best.params["a"] < 1
 
 
+def test_past_data_that_is_not_allowed_is_not_evaluated_again(tmp_path: Path) -> None:
+    study = made(tmp_path, SPACE)
+    study.add([{"a": 1.0, "b": 1.0, "k": 0}, {"a": 0.25, "b": 0.25, "k": 2}], [-100.0, 2.0])
+    assert [trial.params for trial in study.reevaluate()] == [{"a": 0.25, "b": 0.25, "k": 2}]
+
+
 def test_a_function_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="a study records known constraints as text"):
         made(tmp_path, Space({"a": Float(0, 1)}, where=lambda p: True))

@@ -10,7 +10,7 @@ from ..study.settings import StudyFile
 from .codes import NOTHING
 from .lines import columns_of_output, counted, printable, say
 from .show import to_json, violation
-from .studies import opened, opened_or_created, record_of
+from .studies import command_line, opened, opened_or_created, record_of
 from .values import assignments
 
 
@@ -28,7 +28,8 @@ def ask(options: argparse.Namespace) -> int:
             print(printable(f"trial {trial.id}: {assignments(trial.params)}"))
     if trials:
         if not options.json and columns_of_output() is not None:  # a person, and not a script
-            say(f"then: saltus tell {options.study} {trials[0].id} VALUE, or --failed REASON")
+            told = command_line("tell", options.study, options.db, str(trials[0].id), "VALUE")
+            say(f"then: {told}, or --failed REASON")
         return 0
     waiting = study.summary().unfinished
     if waiting:

@@ -24,7 +24,7 @@ from ..study.objective import evaluating
 from ..study.settings import StudyFile
 from .codes import DONE, RECORD, TROUBLE, USAGE
 from .lines import columns_of_output, counted, fitted, printable
-from .studies import budget_of, opened_or_created, record_of
+from .studies import budget_of, command_line, opened_or_created, record_of
 from .values import listed
 from .view import duration
 
@@ -55,7 +55,7 @@ def check(options: argparse.Namespace) -> int:
             then = "points", "ask"
     if code == DONE:
         what, command = then
-        print(f"{what + ':':>9} saltus {command} {options.study}")
+        print(f"{what + ':':>9} {command_line(command, options.study, options.db)}")
     return code
 
 

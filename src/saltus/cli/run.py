@@ -2,7 +2,6 @@
 
 import argparse
 import logging
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
@@ -24,7 +23,7 @@ from .codes import DONE, INTERRUPTED, TROUBLE
 from .display import display
 from .lines import counted, say
 from .show import as_json, as_text, on_terminal
-from .studies import budget_of, opened_or_created, recommendation, record_of, what_matters
+from .studies import budget_of, command_line, opened_or_created, recommendation, record_of, what_matters
 from .view import clock
 
 
@@ -73,14 +72,13 @@ def _run(options: argparse.Namespace, stack: ExitStack) -> int:
     known = study.summary(), what_matters(study), recommendation(study)
     print(as_json(*known) if options.json else on_terminal(as_text(*known)))
     if not (options.json or options.quiet):
-        other = [] if options.db is None else ["--db", str(options.db)]
         best = "none" if result.params is None else f"{result.fun:.10g}"
         say(f"{result.message}\n    best: {best}")
         if result.stop in (Stop.INTERRUPTED, Stop.SECONDS, Stop.BUDGET):
             more = ["--budget", str(2 * budget)] if result.stop is Stop.BUDGET else []
             place = [] if options.on is None else ["--on", options.on]
-            say(f"    to go on: {shlex.join(['saltus', 'run', str(options.study), *other, *place, *more])}")
-        say(f"    pictures: {shlex.join(['saltus', 'report', str(options.study), *other])}")
+            say(f"    to go on: {command_line('run', options.study, options.db, *place, *more)}")
+        say(f"    pictures: {command_line('report', options.study, options.db)}")
     if result.stop is Stop.INTERRUPTED:
         return INTERRUPTED
     trouble = result.stop is Stop.FAILING or result.params is None

@@ -1,5 +1,6 @@
 """From what stands on the command line to a study."""
 
+import shlex
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,6 +29,16 @@ def record_of(study: Path, db: Path | None) -> Path:
     if path.is_dir():
         raise SettingsError(f"{path}: this is a folder")
     return path if db is not None or is_record(study) else study.with_suffix(".db")
+
+
+def command_line(command: str, study: Path, db: Path | None, *more: str) -> str:
+    """What to type for another command with the same study.
+
+    >>> command_line("run", Path("my study.toml"), Path("a.db"), "--budget", "9")
+    "saltus run 'my study.toml' --db a.db --budget 9"
+    """
+    record = [] if db is None else ["--db", str(db)]
+    return shlex.join(["saltus", command, str(study), *record, *more])
 
 
 def is_record(path: Path) -> bool:

@@ -378,14 +378,15 @@ def _constraints(attributes: Mapping[str, Any]) -> dict[str, float]:
     return named | {k.removeprefix(prefix): float(v) for k, v in attributes.items() if k.startswith(prefix)}
 
 
-def _wish(trials: list[FrozenTrial], replay: Replay, first: int, number: int) -> int:
+def _wish(trials: list[FrozenTrial], replay: Replay, first: int, before: int, number: int) -> int:
     """The slot of a trial in the batch that begins with the first one: how many trials there are between.
 
-    A trial that begins a batch itself counts the trials before that have no point yet: other processes
-    may be about to begin the same batch at this moment, and each is to have a point of its own.
+    A trial that begins a batch itself counts the trials since the batch before that have no point yet: other
+    processes may be about to begin the same batch at this moment, and each is to have a point of its own.
+    Those that are older have none from the search, or their process was killed.
     """
     if first == number:
-        before = (t for t in trials if t.number < number and t.state == TrialState.RUNNING)
-        return sum(not replay.knows(t.number) for t in before)
+        others = (t for t in trials if before < t.number < number and t.state == TrialState.RUNNING)
+        return sum(not replay.knows(t.number) for t in others)
     place = partial(bisect_left, trials, key=attrgetter("number"))
     return place(number) - place(first)

@@ -178,10 +178,10 @@ class Replay:
         self._ended[number] = ended
         self._fresh.add(number)
 
-    def ask(self, number: int, wish: Callable[[int], int]) -> tuple[dict[str, Any], TrialRecord]:
+    def ask(self, number: int, wish: Callable[[int, int], int]) -> tuple[dict[str, Any], TrialRecord]:
         """A candidate for a trial, in the space's values, and what the trial has to remember.
 
-        The wish is its slot in a batch, whose first trial it is given.
+        The wish is its slot in a batch, whose first trial it is given, and that of the batch before, or -1.
         """
         self._follow()
         origin = None
@@ -194,8 +194,8 @@ class Replay:
             self._go_on(number, origin)
             # a batch that was earlier may be known, and not yet what it is made of
             self._overtaken = self._next[origin.before][0] != number
-        batch, before = self._path[-1], self._optimizer.fits.keys()
-        candidate = self._optimizer.ask_as(number, wish(batch))
+        (previous, batch), before = [-1, *self._path][-2:], self._optimizer.fits.keys()
+        candidate = self._optimizer.ask_as(number, wish(batch, previous))
         fits = {key: theta for key, theta in self._optimizer.fits.items() if key not in before}
         record = TrialRecord(self.name, number, batch, candidate.slot, origin, fits)
         self._note(number, record)

@@ -75,7 +75,8 @@ class Encoding:
         middle, self._scale, low, high = np.array([axes[i][:4] for i in self._order]).T
         sizes = self._scale[: self.n_continuous].copy()
         sizes[self._logs] = 0.0
-        inits = np.array([variables[i].init for i in self._continuous], dtype=np.float64)  # NaN: none
+        starts = (variables[i].init if means[i] is None else means[i] for i in self._continuous)
+        inits = np.array([*starts], dtype=np.float64)  # NaN: none
         self._begun = np.flatnonzero(~np.isnan(inits))
         self._inits = inits[self._begun]
         self._near_inits = LAST_DIGITS * np.maximum(np.abs(inits), sizes)[self._begun]

@@ -198,7 +198,10 @@ class Variable(ABC):
     def check_within(self, given: Any, what: str) -> float:
         """A number within the range, as a float, or a ValueError that names the limits."""
         low, high = self.range()
-        value = float(given) if isinstance(given, Real | np.bool_) else math.nan
+        value = math.nan
+        if isinstance(given, Real | np.bool_):
+            with suppress(OverflowError):  # an integer that no float can hold
+                value = float(given)
         if not (low <= value <= high and math.isfinite(value)):
             first, last = self.ends()
             raise ValueError(f"{what} must lie in [{first:g}, {last:g}], got {given!r}{self.hint(given)}")

@@ -190,7 +190,7 @@ class Int(Variable):
 
     def hint(self, given: Any) -> str:
         """As for all; a number between two values is none."""
-        whole = isinstance(given, Real) and float(given).is_integer()
+        whole = isinstance(given, Real) and given % 1 == 0
         return "" if whole else "; a whole number is expected"
 
     def range(self) -> tuple[float, float]:

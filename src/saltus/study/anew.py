@@ -17,6 +17,7 @@ from ..optimizer import Optimizer
 from ..result import Candidate
 from ..space import Encoding, Space
 from .errors import SettingsError
+from .journal import beyond
 from .replay import told
 from .summary import ranking
 from .trial import Head, Trial
@@ -104,15 +105,20 @@ def forgotten(known: list[Trial], given: set[int], failures: bool) -> tuple[list
     return [t.id for t in gone], [*(replace(t, status="forgotten") for t in gone), *freed]
 
 
-def again(known: list[Trial], count: int, direction: str) -> tuple[list[Trial], list[Trial]]:
-    """New trials at the best points, the best first; and all that changes in the record: none else counts.
+def again(known: list[Trial], count: int, direction: str, space: Space) -> tuple[list[Trial], list[Trial]]:
+    """New trials at the best allowed points, the best first; and all that changes in the record: none else
+    counts.
 
+    >>> from saltus import Int
     >>> known = [Trial(0, 0, {"k": 1}, "done", 3.0), Trial(1, 0, {"k": 2}, "done", 2.0)]
-    >>> new, changed = again(known, 1, "minimize")
+    >>> new, changed = again(known, 1, "minimize", Space({"k": Int(0, 9)}))
     >>> [trial.params for trial in new], [trial.status for trial in changed]
     ([{'k': 2}], ['forgotten', 'forgotten', 'asked'])
     """
-    best = sorted((t for t in known if t.status == "done"), key=ranking(direction))[:count]
+    done = [t for t in known if t.status == "done"]
+    excesses = beyond(space, [t.params for t in done])
+    allowed = (t for t, excess in zip(done, excesses, strict=True) if not excess)
+    best = sorted(allowed, key=ranking(direction))[:count]
     generation = max((t.generation + 1 for t in known), default=0)
     new = [Trial(len(known) + i, generation, t.params, "asked") for i, t in enumerate(best)]
     return new, [*(replace(t, status="forgotten") for t in known if t.status != "forgotten"), *new]

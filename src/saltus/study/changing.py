@@ -141,7 +141,7 @@ class Changing(Record):
         """
         count = checked_count(count, "reevaluate takes a positive whole number of points")
         with self._writing(PATIENCE) as database:
-            new, changed = anew.again(list(database.trials()), count, self.head.direction)
+            new, changed = anew.again(list(database.trials()), count, self.head.direction, self.space)
             if not new:
                 raise SettingsError(f"{self.path}: there is no value on record, so nothing to evaluate again")
             self._begin_anew(database, changed)
