@@ -85,6 +85,12 @@ def test_a_batch_has_as_many_points_as_the_settings_say(batch: int) -> None:
     assert len({tuple(row) for row in player.asked}) == batch
 
 
+def test_a_batch_on_a_small_lattice_has_no_point_twice() -> None:
+    player = Player(Space([Float(-5, 5), Int(0, 2), Int(0, 2)]), start=(0.5, 1, 1), known=0, batch=12)
+    player.step()
+    assert len(np.unique(player.asked, axis=0)) == len(player.asked)
+
+
 def test_with_few_points_it_tries_neighbours() -> None:
     player = Player(known=0)
     player.step()

@@ -63,6 +63,7 @@ class LatticeRun(Phase):
             moves = np.clip(moves, -own, domain.lattice.last - own)
             points = np.concatenate((points, self._moved(best, moves, np.zeros((1, n)))))
         new = points[~Seen(known).which(points)]
+        new = new[np.sort(np.unique(new, axis=0, return_index=True)[1])]
         self.points = (new if len(new) else best[None])[:size]
 
     def _moved(self, best: FloatArray, moves: FloatArray, continuous: FloatArray) -> FloatArray:

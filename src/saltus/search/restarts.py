@@ -254,7 +254,7 @@ class Saltus:
         if self.kind == "small" and only_valleys(self.domain):
             usual = self.domain.settings.population
             largest = max(1.0, self.large / (2 * usual))
-            self.small = 2 * round(usual * largest ** (rng.random() ** 2) / 2)
+            self.small = max(usual, 2 * round(usual * largest ** (rng.random() ** 2) / 2))
         return self._from(m, None if self.incumbent is None else self.incumbent.key, self.population)
 
     def _from(
