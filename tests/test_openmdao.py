@@ -181,6 +181,7 @@ def test_an_exception_of_the_model_ends_the_search_as_it_is(om: Any) -> None:
         def setup(self) -> None:
             self.add_input("x", 0.5)
             self.add_output("f")
+            self.declare_partials("f", "x", method="fd")
 
         def compute(self, inputs: Any, outputs: Any) -> None:
             raise ZeroDivisionError("no beam")

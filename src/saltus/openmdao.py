@@ -73,7 +73,6 @@ class SaltusDriver(Driver):  # type: ignore[misc]  # OpenMDAO has no types
         """
         self.result.reset()
         self._check_for_missing_objective()
-        self._check_for_invalid_desvar_values()
         if len(self._objs) != 1:
             raise ValueError(
                 f"SaltusDriver takes one objective, got {len(self._objs)}: {', '.join(self._objs)}"
@@ -82,6 +81,8 @@ class SaltusDriver(Driver):  # type: ignore[misc]  # OpenMDAO has no types
             raise ValueError(
                 "SaltusDriver needs a design variable: add_design_var(..., lower=..., upper=...)"
             )
+        space, start = self._space()
+        self._check_for_invalid_desvar_values()
         (name,) = self._objs
         size = np.size(self.get_objective_values()[name])
         if size != 1:
@@ -89,7 +90,6 @@ class SaltusDriver(Driver):  # type: ignore[misc]  # OpenMDAO has no types
                 f"SaltusDriver takes one number as objective: {name!r} has {size} elements, choose one by "
                 "add_objective(..., index=...)"
             )
-        space, start = self._space()
         options = self.options
         given = options["budget"]
         try:
