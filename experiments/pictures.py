@@ -25,7 +25,7 @@ from saltus import Study
 from tests.browser import open_browser
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, FloatRect, Page
 
 FOLDER = Path("docs/images")
 LENS = Path("examples/lens/study.toml")
@@ -180,8 +180,8 @@ def notebook(browser: Browser, folder: Path) -> None:
             assert first is not None
             assert last is not None
             high = last["y"] + last["height"] - first["y"]
-            clip = {"x": first["x"], "y": first["y"], "width": first["width"], "height": high}
-            keep("notebook", tab.screenshot(clip=clip))  # type: ignore[arg-type]
+            clip: FloatRect = {"x": first["x"], "y": first["y"], "width": first["width"], "height": high}
+            keep("notebook", tab.screenshot(clip=clip))
         finally:
             server.terminate()
 

@@ -130,7 +130,7 @@ def notes(file: StudyFile) -> Iterator[Finding]:
             names = ", ".join(unused)
             said = f"{names}: not in the command, so the program must read it from standard input (JSON)"
             yield Finding("note", said)
-        for part in objective.command[1:]:
+        for part in objective.command[1:]:  # isfile: for what could be no path at all, it is no error
             if not Path(part).is_absolute() and isfile(file.folder / part):
                 place = f"{{study_dir}}/{part.removeprefix('./')}"
                 yield Finding(
